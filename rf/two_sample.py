@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from rf.feature_maps.fourier_features import fourier_columns
-from rf.inputs.rows import checked_lengths, lengths_for
+from rf.inputs.rows import checked_lengths, divide_by_lengths, lengths_for
 from rf.inputs.tables import Spectrum, resolve_spectrum
 from rf.sampling.frequencies import COUPLINGS, checked_choice, draw_frequencies
 from rf.variance.allocation import allocate
@@ -99,8 +99,9 @@ def two_sample_test(
     kernel : Kernel, CompositeKernel, Entry, str, SpectralMeasure, Design, table or Variogram
         As in :class:`rf.SpectralFeatures`, but with a positive measure on R^d; or a variogram gamma
         for the kernel -gamma, such as ``spectra.variogram("z")`` for the energy distance.
-    length_scale : float, array_like of shape (d,) or "median"
-        Divisor of the rows; "median": the median distance of (at most 512 of) the pooled rows.
+    length_scale : float, array_like of shape (d,) or (d, d), or "median"
+        Divisor of the rows, as in :class:`rf.SpectralFeatures`; "median": the median distance of
+        (at most 512 of) the pooled rows.
     n_components : int, optional
         Number of features: a multiple of 16, since there are eight independent draws and each
         frequency has a cosine and a sine.  By default the test uses the exact kernel matrix.
@@ -142,7 +143,7 @@ def two_sample_test(
     checked_choice(COUPLINGS, coupling, "coupling")
     rng = random_source(random_state, "random_state")
     pooled = np.concatenate([X, Y])
-    rows = pooled / _column_lengths(pooled, length_scale, rng)
+    rows = divide_by_lengths(pooled, _column_lengths(pooled, length_scale, rng))
     n, total = len(X), len(rows)
     in_x = np.arange(total) < n
     feature_error = 0.0

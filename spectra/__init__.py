@@ -40,6 +40,7 @@ _MODULE_OF = {
     "radial": "kernels.kernel",
     "spectral_density": "density",
     "spectral_measure": "verdict",
+    "spectrum": "spectral_input",
     "sphere_coefficients": "verdict.sphere_coefficients",
     "tabulate": "measure.tabulation",
     "time_limit": "base.limits",

@@ -142,7 +142,7 @@ class BaseSpectralFeatures(
                 domain=self.domain,
                 positive=self.mixed_signature == "error",
                 any_distance=self.outside == "ignore",
-                has_lengths=self._lengths is not None,
+                lengths=self._lengths,
             )
             plan = self._choose(request)
             scheme, self._row_range, self.z_max_ = plan.scheme, plan.row_range, plan.z_max

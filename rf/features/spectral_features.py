@@ -57,10 +57,11 @@ class SpectralFeatures(BaseSpectralFeatures):
         What transform and gram do with rows further apart than ``z_max_``.
     kernel_params : dict, default=None
         Parameters of a catalogue kernel or a formula, such as ``{"nu": 2.5}`` for "matern".
-    length_scale : float, array_like of shape (d,), "median" or None, default=None
+    length_scale : float, array_like of shape (d,) or (d, d), "median" or None, default=None
         Rows are divided by it before the kernel is applied: one length, a length for each column,
-        or the median distance of the rows.  z_max_, domain and the distances of :meth:`variance`
-        are distances of divided rows.
+        or the median distance of the rows.  For a matrix M, such as :func:`rf.anisotropy` makes,
+        rows x become M^-1 x.  z_max_, domain and the distances of :meth:`variance` are distances of
+        divided rows.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -90,8 +91,9 @@ class SpectralFeatures(BaseSpectralFeatures):
         The distributions of the frequencies; None if they are not drawn from a table.
     frequencies_ : rf.Frequencies or None
         The frequencies; None if they are not drawn from a table.
-    length_scale_ : ndarray of shape (d,) or None
-        The lengths, from ``length_scale``: ``kernel_.gram(X / length_scale_)`` is the exact matrix.
+    length_scale_ : ndarray of shape (d,) or (d, d), or None
+        The lengths, from ``length_scale``: ``kernel_.gram(X / length_scale_)`` is the exact matrix,
+        or ``kernel_.gram(np.linalg.solve(length_scale_, X.T).T)`` for a matrix.
     cancellation_bound_ : float
         Bound of the sum of absolute terms in an entry of the kernel matrix of X (see Notes).
     scheme_ : rf.schemes.scheme.Scheme

@@ -84,12 +84,14 @@ def resolve_spectrum(source: Any, dim: int) -> Spectrum:
     if isinstance(source, BaseKernel):
         return Spectrum(_derive(text if text and source.is_symmetric else source, dim), source)
     from spectra.designs import Design
+    from spectra.kernels.tabulated import TabulatedKernel
     from spectra.measure import SpectralMeasure
     from spectra.measure.tabulation import tabulate
 
     if isinstance(source, SpectralMeasure):
         _check_dimension("measure", source.dim, dim)
-        return Spectrum(tabulate(source), source.kernel)
+        table = tabulate(source)
+        return Spectrum(table, source.kernel or TabulatedKernel(table))
     if isinstance(source, Design):
         _check_dimension("design", source.dim, dim)
         counts = None if source.n_components is None else counts_of_design(source)

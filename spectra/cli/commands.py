@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import re
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -36,10 +37,11 @@ def _add_parameters(parser: ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER", help=text)
 
 
-def _add_kernel(parser: ArgumentParser, *, dim: str = "") -> None:
+def _add_kernel(parser: ArgumentParser, *, dim: str = "", nargs: str | None = None) -> None:
     """Add the options of a kernel; ``dim`` is the help of --dim if this option is not required."""
     parser.add_argument(
         "kernel",
+        nargs=nargs,
         help="a formula in z (or u), a name in the catalogue, or a sum or product of such kernels "
         "of groups of columns, as in '(exp(-z**2)).on([0, 1])*(exp(-z)).on([2])'",
     )
@@ -87,7 +89,13 @@ def _add_variogram(parser: ArgumentParser) -> None:
 
 
 def _add_derive(parser: ArgumentParser) -> None:
-    _add_kernel(parser)
+    _add_kernel(parser, nargs="?")
+    text = "instead of a kernel: file of two columns, k and the spectrum (.csv)"
+    parser.add_argument("--spectrum", type=Path, help=text)
+    kinds = ("density", "power", "shell", "log")
+    parser.add_argument("--kind", choices=kinds, help="kind of spectrum (docs/spectra.md)")
+    parser.add_argument("--cycles", action="store_true", help="k is in cycles per unit, as Hz")
+    parser.add_argument("--extend", action="store_true", help="continue samples by power laws")
     parser.add_argument("--out", type=Path, help="file for the table (.npz)")
     _add_plot(parser, "the kernel and its spectral density")
     text = "largest error of the inverse CDFs, in probability"
@@ -155,6 +163,7 @@ _COMMANDS = {
         (
             "'exp(-z**2/2) - exp(-z**2/8)/2' --dim 3 --out table.npz",
             "matern --set nu=1.5 --dim 2 --plot matern.png",
+            "--spectrum p.csv --kind power --dim 3",
         ),
         _add_derive,
     ),
@@ -219,21 +228,52 @@ def _variogram(arguments: argparse.Namespace) -> None:
 
 def _derive(arguments: argparse.Namespace) -> None:
     from spectra.derivation import derive
+    from spectra.measure import tabulate
     from spectra.verdict import existence
 
     check_writable(arguments.out, (".npz",))
     check_writable(arguments.plot, PICTURE_SUFFIXES)
-    kernel = _kernel(arguments)
-    if arguments.route is not None:
-        _show_density(kernel, arguments.dim, arguments.route)
-    verdict = existence(kernel, dim=arguments.dim)
-    print(verdict, flush=True)  # before the table, which may raise an error
-    table = derive(kernel, arguments.dim, u_error=arguments.u_error)
+    given = arguments.spectrum is not None
+    if (arguments.kernel is None) != given or (arguments.kind is None) == given:
+        raise ParameterError("Give a kernel, or --spectrum FILE with --kind.")
+    if given:
+        measure = _given_measure(arguments)
+        note = f"  Lost between samples: {measure.lost_mass:.1e}, beyond: {measure.missing:.3g}."
+        print(measure, note, sep="\n", flush=True)
+        table = tabulate(measure, u_error=arguments.u_error)
+    else:
+        kernel = _kernel(arguments)
+        if arguments.route is not None:
+            _show_density(kernel, arguments.dim, arguments.route)
+        verdict = existence(kernel, dim=arguments.dim)
+        print(verdict, flush=True)  # before the table, which may raise an error
+        table = derive(kernel, arguments.dim, u_error=arguments.u_error)
+        measure = verdict.measure if arguments.plot is not None else None
     print(repr(table))
     if arguments.out is not None:
         table.save(arguments.out)
         print(f"wrote {arguments.out}")
-    _plot("plot_measure", verdict.measure, arguments.plot)
+    _plot("plot_measure", measure, arguments.plot)
+
+
+def _given_measure(arguments: argparse.Namespace) -> Any:
+    """The measure of the samples in a file of two columns, with or without a header."""
+    import numpy as np
+
+    from spectra.spectral_input import spectrum
+
+    try:
+        text = arguments.spectrum.read_text(encoding="utf-8")
+        lines = [line.replace(",", " ").replace(";", " ") for line in text.splitlines()]
+        has_header = lines and re.match(r"\s*[^\s\d.+#-]", lines[0])
+        k, values = np.loadtxt(lines[1:] if has_header else lines, ndmin=2, unpack=True)
+    except (OSError, ValueError) as error:
+        raise ParameterError(
+            f"{arguments.spectrum} is no file of two columns of numbers, k and the spectrum, below "
+            f"at most one line of names: {error}"
+        ) from error
+    options = {name: getattr(arguments, name) for name in ("kind", "cycles", "extend")}
+    return spectrum((k, values), arguments.dim, **options)
 
 
 def _show_density(kernel: Kernel, dim: int, route: str) -> None:

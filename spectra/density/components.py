@@ -32,7 +32,6 @@ from spectra.errors import AccuracyError, NoRouteError, ParameterError
 if TYPE_CHECKING:
     import sympy
 
-    from spectra.kernels.kernel import Kernel
 
 __all__ = ["Atom", "Component", "Evaluation", "OscillatingTail", "RadialFunction", "SignedLog",
            "SpectralDensity", "break_depths", "charts_between", "proved_sign",
@@ -245,27 +244,33 @@ class SpectralDensity:
     Attributes
     ----------
     kernel, dim :
-        The kernel, and the dimension of its inputs.
+        The kernel (None for a given spectrum), and the dimension of its inputs.
     components : tuple of Component
         The summands of the absolutely continuous part.
     atoms : tuple of Atom
         Masses on spheres |omega| = radius (at the origin for a constant).
     route : str
-        The route that found it: "lookup", "periodic", "symbolic", "series" or "numeric".
+        The route that found it: "lookup", "periodic", "symbolic", "series", "numeric", or "given".
     expr : sympy expression or None
         mu(w) as a formula in ``w`` for this dimension, if one is known.
     """
 
-    kernel: Kernel
+    kernel: Any
     dim: int
     components: tuple[Component, ...]
     atoms: tuple[Atom, ...]
     route: str
     expr: sympy.Expr | None = None
+    label: str = ""  # of a given spectrum
+
+    @property
+    def name(self) -> str:
+        """The kernel or the given spectrum as text."""
+        return str(self.kernel or self.label)
 
     def __repr__(self) -> str:
         return (
-            f"SpectralDensity of {self.kernel} on R^{self.dim} by {self.route} "
+            f"SpectralDensity of {self.name} on R^{self.dim} by {self.route} "
             f"(components: {len(self.components)}, atoms: {len(self.atoms)})"
         )
 
@@ -333,7 +338,7 @@ class SpectralDensity:
         limit = c - (c - b) ** 2 / (c - 2.0 * b + a)
         if self.dim > 6 or not abs(near - limit) < _NEAR * abs(limit):
             raise AccuracyError(
-                f"The density of {self.kernel} on R^{self.dim} at w = 0 is lost in its errors: "
+                f"The density of {self.name} on R^{self.dim} at w = 0 is lost in its errors: "
                 "evaluate it at small w > 0."
             )
         return float(near)
@@ -348,7 +353,7 @@ class SpectralDensity:
         """
         if self.expr is None:
             raise NoRouteError(
-                f"The {self.route} route gives numbers for the density of {self.kernel}, and no "
+                f"The {self.route} route gives numbers for the density of {self.name}, and no "
                 'formula. Try spectral_density(kernel, dim, route="symbolic").'
             )
         import sympy

@@ -31,7 +31,7 @@ __all__ = ["address_of", "derive"]
 
 
 def derive(
-    kernel: Kernel | CompositeKernel | Entry | str,
+    kernel: Kernel | CompositeKernel | TabulatedKernel | Entry | str,
     dim: int,
     *,
     u_error: float | None = None,

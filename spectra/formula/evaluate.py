@@ -54,19 +54,20 @@ _EXTRA_BITS = 32
 
 
 def numpy_function(
-    expr: sympy.Expr, symbol: sympy.Symbol, *, end: float = math.inf
+    expr: sympy.Expr, symbol: sympy.Symbol, *, end: float = math.inf, relative: bool = False
 ) -> Callable[[Any], Array]:
     """Make a function of real arrays from an expression in one symbol.
 
     Values are nan where the formula is undefined over the reals (``acos(1.5)``, ``0/0``), follow
     IEEE arithmetic at poles (``1/0`` is inf), and are computed in ball arithmetic where terms
     cancel or a part overflows or underflows, such as ``cosh(z)`` in ``exp(-2*z)*cosh(z)``.  No
-    warnings are issued.  The accuracy beyond ``end`` is not checked.
+    warnings are issued.  The accuracy beyond ``end`` is not checked.  Errors are small relative to
+    the largest value; or, if ``relative``, to the largest value in the octave.
     """
     _refuse_other_symbols(expr, symbol)
     compiled = double_function(expr, symbol)
     ball_function = cache(lambda: BallFunction(expr, symbol, real=True))
-    make_correction = cache(lambda: _correction(in_doubles, ball_function(), end))
+    make_correction = cache(lambda: _correction(in_doubles, ball_function(), end, relative))
     can_use_balls = expr.has(symbol) and not expr.has(Opaque)
 
     def in_doubles(points: Array) -> Array:
@@ -135,7 +136,9 @@ def _accurate_value(ball_function: BallFunction, point: float) -> float:
     return float(value.mid())
 
 
-def _correction(in_doubles: Values, ball_function: BallFunction, end: float) -> Correction:
+def _correction(
+    in_doubles: Values, ball_function: BallFunction, end: float, relative: bool
+) -> Correction:
     """Make the correction of a formula at points z <= end."""
     requested: Counter[int] = Counter()
     in_balls = partial(_accurate_values, ball_function)
@@ -143,7 +146,7 @@ def _correction(in_doubles: Values, ball_function: BallFunction, end: float) -> 
 
     @cache
     def largest_value() -> float:
-        return _largest(in_balls(_SIZE_POINTS[end >= _SIZE_POINTS]))
+        return 0.0 if relative else _largest(in_balls(_SIZE_POINTS[end >= _SIZE_POINTS]))
 
     @cache
     @np.errstate(invalid="ignore")  # inf - inf

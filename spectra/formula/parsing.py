@@ -25,7 +25,7 @@ __all__ = ["U", "Z", "parse_formula"]
 Z = sympy.Symbol("z", nonnegative=True)
 #: The inner product <x, y> on the unit sphere, the variable of zonal kernels.
 U = sympy.Symbol("u", real=True)
-_VARIABLES = {"z": Z, "u": U}
+_VARIABLES = {"z": Z, "u": U} | {n: sympy.Symbol(n, nonnegative=True) for n in ("k", "w", "f")}
 
 
 @staged("reading the formula", advice="write a shorter formula, or pass a callable")
@@ -36,8 +36,9 @@ def parse_formula(
 
     ``formula`` is text, a sympy expression or a number.  Integers and decimals are exact: 0.1 is
     1/10.  A sympy symbol is identified by its name; its assumptions are ignored.  ``variable`` is
-    "z" for a radial kernel (the nonnegative symbol :data:`Z`) or "u" for a zonal kernel (the real
-    symbol :data:`U`); ``parameters`` has finite real values of the other names.
+    "z" for a radial kernel (the nonnegative symbol :data:`Z`), "u" for a zonal kernel (the real
+    symbol :data:`U`), or "k", "w" or "f" for a spectrum; ``parameters`` has finite real values of
+    the other names.
 
     Examples
     --------

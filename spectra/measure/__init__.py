@@ -7,5 +7,6 @@ masses, and splits the tail into two nonnegative sums of waves.
 """
 
 from spectra.measure.spectral_measure import SpectralMeasure, measure_of, truncate
+from spectra.measure.tabulation import tabulate
 
-__all__ = ["SpectralMeasure", "measure_of", "truncate"]
+__all__ = ["SpectralMeasure", "measure_of", "tabulate", "truncate"]

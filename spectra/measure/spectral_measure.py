@@ -65,9 +65,12 @@ class SpectralMeasure:
     radius : float
         Radius at which the density was truncated; ``inf`` without a truncation.
     lost_mass : float
-        Total mass that a truncation removed; it may be ``inf``.
+        Total mass that a truncation removed, which may be ``inf``; or an estimate of the mass by
+        which an interpolant of samples differs from their spectrum.
     cancelled_atoms : float
         Mass that cancelled between atoms of one radius and opposite signs.
+    missing : float
+        Mass beyond the samples of a spectrum, which is no part of the measure.
     """
 
     dim: int
@@ -77,6 +80,7 @@ class SpectralMeasure:
     radius: float = np.inf
     lost_mass: float = 0.0
     cancelled_atoms: float = 0.0
+    missing: float = 0.0
 
     @classmethod
     def from_atoms(
@@ -127,8 +131,13 @@ class SpectralMeasure:
 
     @property
     def bias(self) -> float:
-        """Bound of sup_z |k(z) - transform of this measure|: the mass that a truncation removed."""
+        """Bound of sup_z |k(z) - transform of this measure|: the lost mass."""
         return self.lost_mass
+
+    @property
+    def name(self) -> str:
+        """The kernel or the given spectrum as text; "designed" for a measure made from atoms."""
+        return str(self.kernel or (self.density and self.density.name) or "designed")
 
     @property
     def _sum_of_totals(self) -> float:
@@ -232,6 +241,34 @@ class SpectralMeasure:
                 parts.append(Part(mass.mid, mass.rad, phase, _normalize(panels_of_part, tail)))
         return tuple(parts)
 
+    def covariance(self, z: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """The kernel of this measure at distances z, and bounds of its errors.
+
+        Errors include the lost mass, but not what is ``missing`` beyond samples.
+
+        Examples
+        --------
+        >>> from spectra import radial, spectral_measure
+        >>> measure = spectral_measure(radial("exp(-z**2/2)"), 3)
+        >>> values, errors = measure.covariance([0.0, 1.0])
+        >>> values.round(12), bool(errors.max() < 1e-12)
+        (array([1.        , 0.60653066]), True)
+        """
+        z = real_array(z, "The distances")
+        values, errors = np.zeros_like(z), np.full_like(z, self.bias)
+        for part in self.parts():
+            wave, error = part.law.plane_wave_enclosure(self.dim, z)
+            values += part.sign * part.mass * wave
+            errors += part.mass * error + part.mass_error
+        return values, errors
+
+    def variogram(self, z: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """k(0) - k(z) at distances z, and bounds of its errors; see :meth:`covariance`."""
+        z = real_array(z, "The distances")
+        at_zero, error_at_zero = self.covariance(np.zeros(()))
+        values, errors = self.covariance(z)
+        return at_zero - values, np.where(z == 0.0, 0.0, errors + error_at_zero)
+
     def certified(self) -> CertifiedMasses:
         """Masses with rigorous error bounds from ball arithmetic, see docs/proofs.md.
 
@@ -252,14 +289,12 @@ class SpectralMeasure:
         return proved_masses(repr(self), self.density, self.radius)
 
     def __repr__(self) -> str:
-        name = "a design" if self.kernel is None else str(self.kernel)
         cut = f" up to |w| = {self.radius:g}" if np.isfinite(self.radius) else ""
-        return f"SpectralMeasure of {name} on R^{self.dim}{cut}"
+        return f"SpectralMeasure of {self.name} on R^{self.dim}{cut}"
 
     def __str__(self) -> str:
-        name = "designed" if self.kernel is None else str(self.kernel)
         return (
-            f"spectral measure of {name} on R^{self.dim}: "
+            f"spectral measure of {self.name} on R^{self.dim}: "
             f"M+ = {self.positive_mass}, M- = {self.negative_mass}"
         )
 
@@ -370,7 +405,7 @@ def measure_of(density: SpectralDensity) -> SpectralMeasure:
         reason = _why_infinite(component)
         if reason:
             raise InfiniteMassError(
-                f"The spectral measure of {density.kernel} on R^{density.dim} has infinite mass: "
+                f"The spectral measure of {density.name} on R^{density.dim} has infinite mass: "
                 f"{reason}. No positive decomposition exists. Design a finite measure for your "
                 "distances (design)."
             )

@@ -95,12 +95,12 @@ class SumModel(_SumModel):  # type: ignore[misc]
         return lengths
 
 
-def cov_model(kernel: Kernel | str, dim: int = 3, **options: Any) -> SpectralModel:
+def cov_model(kernel: Any, dim: int = 3, **options: Any) -> SpectralModel:
     r"""A covariance model of GSTools for a kernel, sampled from its exact spectrum.
 
     Parameters
     ----------
-    kernel : Kernel or str
+    kernel : Kernel, str or SpectralMeasure
         Radial and positive definite on R^dim; a formula in z, or a name in the catalogue.
     dim : int
         Dimension of space.

@@ -212,6 +212,12 @@ class SpectralTable:
         return self.kind == "radial"
 
     @property
+    def has_groups(self) -> bool:
+        """Whether a part depends on separate columns: on groups of them, or the l1 distance."""
+        groups = (g for p in self.parts for g in p.groups)
+        return any(g.columns is not None or not g.is_coupled for g in groups)
+
+    @property
     def mass(self) -> float:
         """The total mass ||mu|| of the measure, or a bound if parts overlap or are shifted."""
         return float(sum(self._part_masses()))
@@ -288,6 +294,11 @@ class SpectralTable:
             Distances of any shape if the table is radial, else differences of shape (..., dim).
         """
         return self._expected(differences)[0]
+
+    def slope(self, z: FloatArray) -> FloatArray:
+        """k'(z)/z of the kernel k of a radial table at distances z, and 0 at z = 0."""
+        slopes = (p.sign * p.mass * p.law.plane_wave_slope(self.dim, z) for p in self.parts)
+        return np.asarray(sum(slopes, np.zeros(z.shape)))
 
     def expected_kernel_error(self, differences: ArrayLike | Points) -> FloatArray:
         """Bound of the numerical error of :meth:`expected_kernel`.
