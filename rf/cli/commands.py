@@ -15,11 +15,11 @@ from scipy.spatial.distance import pdist, squareform
 from rf import SpectralFeatures
 from rf.inputs import resolve_kernel
 from rf.papers.datasets import DATA_VARIABLE, NAMES, SCALINGS, load_dataset
-from rf.papers.experiments import EXPERIMENTS
-from rf.papers.experiments.approximation import ROWS, RUNS, over_seeds, relative_error, sample_rows
+from rf.papers.experiments.experiment import run_experiment
 from rf.papers.experiments.ledger import Ledger
-from rf.papers.experiments.pages import quick_look, write_results
-from rf.papers.experiments.tables import run_experiment, table_lines
+from rf.papers.experiments.measures import ROWS, RUNS, over_seeds, relative_error, sample_rows
+from rf.papers.experiments.report import quick_look, table_lines, write_results
+from rf.papers.published import EXPERIMENTS
 from rf.sampling import COUPLINGS, RADII
 from rf.variance import ALLOCATIONS
 from spectra.base.console import PICTURE_SUFFIXES, check_writable
@@ -79,11 +79,12 @@ def add_approximate(parser: argparse.ArgumentParser) -> None:
 def add_reproduce(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``rf reproduce``."""
     parser.add_argument("name", choices=("all", *EXPERIMENTS), help="which table")
-    parser.add_argument("--out", type=Path, help="file of results, for resuming")
     parser.add_argument(
         "--folder",
         type=Path,
-        help="folder for files of each table: results (.jsonl), .csv, page (.md), plot (.png)",
+        default=Path("reproduced"),
+        help="folder for the files of each table: results so far (.jsonl), numbers (.csv), page "
+        "(.md), picture (.png); a second run continues there (default: reproduced)",
     )
     parser.add_argument("--runs", type=int, default=RUNS, help=f"number of seeds (default {RUNS})")
     parser.add_argument(
@@ -170,12 +171,7 @@ def _gram_of_table(table: SpectralTable, X: Any) -> Any:
 
 def _reproduce(arguments: argparse.Namespace) -> int:
     _check_counts(runs=arguments.runs)
-    all_tables = arguments.name == "all"
-    if arguments.out is not None and (all_tables or arguments.folder is not None):
-        raise ParameterError(
-            "--out is the file of one table. Give --folder alone, which has a file for each table."
-        )
-    names = list(EXPERIMENTS) if all_tables else [arguments.name]
+    names = list(EXPERIMENTS) if arguments.name == "all" else [arguments.name]
     if not sum(_reproduce_table(name, arguments) for name in names):  # any() would stop early
         column = "" if arguments.column is None else f" and has a column {arguments.column!r}"
         raise ParameterError(f"No group of {arguments.name} contains {arguments.only!r}{column}.")
@@ -183,7 +179,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 
 
 def _reproduce_table(name: str, arguments: argparse.Namespace) -> bool:
-    """Run an experiment and print its table; False if --only and --column leave no cell."""
+    """Run an experiment, print its table and write its files; False if no cell is chosen."""
     experiment, runs = EXPERIMENTS[name], 1 if arguments.quick else arguments.runs
     cells = [
         cell
@@ -193,9 +189,8 @@ def _reproduce_table(name: str, arguments: argparse.Namespace) -> bool:
     if not cells:
         return False
     cells = quick_look(cells) if arguments.quick else cells
-    if arguments.folder is not None:
-        arguments.folder.mkdir(parents=True, exist_ok=True)
-    ledger = Ledger(arguments.folder / f"{name}.jsonl" if arguments.folder else arguments.out)
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    ledger = Ledger(arguments.folder / f"{name}.jsonl")
     n_computed = sum(cell.compute is not None for cell in cells)
     missing: dict[str, DataError] = {}
     for done, cell, values in run_experiment(cells, ledger, runs=runs):
@@ -213,11 +208,11 @@ def _reproduce_table(name: str, arguments: argparse.Namespace) -> bool:
     if len(missing) == len({cell.group for cell in cells if cell.compute is not None}):
         if arguments.name != "all":
             raise next(iter(missing.values()))
-    elif arguments.folder is not None:
-        # The page includes the results of earlier runs in this folder.
-        page_cells = cells if arguments.quick else experiment.cells()
-        for path in write_results(name, experiment, page_cells, ledger, runs, arguments.folder):
-            print(f"wrote {path}")
+        return True
+    # The page includes the results of earlier runs in this folder.
+    page_cells = cells if arguments.quick else experiment.cells()
+    for path in write_results(name, experiment, page_cells, ledger, runs, arguments.folder):
+        print(f"wrote {path}")
     return True
 
 

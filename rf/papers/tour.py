@@ -18,7 +18,7 @@ from sklearn.preprocessing import normalize
 
 from rf import KreinRidgeClassifier, SpectralFeatures
 from rf.papers.baselines import GRFF
-from rf.papers.experiments.approximation import matrix_error
+from rf.papers.experiments.measures import matrix_error
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage
 from spectra.cli.pictures import (

@@ -5,13 +5,13 @@ import json
 
 import numpy as np
 import pytest
+from rf.papers.experiments.approximation import relative_error
+from rf.papers.experiments.tables import Cell, Experiment
 
 from rf.cli.parser import main
 from rf.papers.datasets import DATA_VARIABLE
 from rf.papers.experiments import EXPERIMENTS, tables
-from rf.papers.experiments.approximation import relative_error
 from rf.papers.experiments.ledger import Ledger
-from rf.papers.experiments.tables import Cell, Experiment
 from spectra.errors import DataError, TimeLimitError
 
 DELTA = "exp(-z**2/2) - exp(-z**2/200)"

@@ -1,4 +1,4 @@
-"""Published samplers of frequencies (Liu, Huang, Chen, Suykens, AISTATS 2021, Figure 4)."""
+"""Samplers of frequencies that Liu, Huang, Chen, Suykens (AISTATS 2021) compare in Figure 4."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["grid_frequencies", "grid_mean", "importance_frequencies", "leverage_
 
 Density = Callable[[FloatArray], FloatArray]
 
-# The published grid: largest radius and number of points.
+# The interval [-10, 10] and the 10 000 points of Liu et al., section 5.
 _GRID_REACH = 10.0
 _GRID_POINTS = 10_000
 
@@ -35,8 +35,9 @@ def grid_frequencies(
 ) -> Frequencies:
     """Draw radii from |mu(w)| on a grid, without the factor w^(d-1), which is biased for d >= 2.
 
-    The published code uses the density on R^d, at points of a grid on [-reach, reach], as if it
-    were that of the radius, and scales the weights to sum 1.  :func:`grid_mean` is the mean.
+    Both papers draw the radius from the density on R^d, as if it were that of the radius, and scale
+    the weights to sum 1: Liu et al. by rejection sampling on [-10, 10], the public code of Luo et
+    al. by the inverse distribution function on [0, 100].  :func:`grid_mean` is the mean.
 
     Parameters
     ----------

@@ -7,6 +7,8 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse
+from rf.papers.baselines.dot_product.power_series import spherical_polynomial
+from rf.papers.baselines.gaussian_blocks.walsh import walsh_transform
 from scipy.linalg import hadamard
 from scipy.special import ndtr
 from sklearn.base import clone
@@ -27,8 +29,6 @@ from rf.papers.baselines import (
     TensorizedRandomProjection,
     TensorSketch,
 )
-from rf.papers.baselines.dot_product.power_series import spherical_polynomial
-from rf.papers.baselines.gaussian_blocks.walsh import walsh_transform
 from spectra.errors import ParameterError
 
 

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rf.papers.experiments.he import ask_accuracy, ask_errors
+from rf.papers.experiments.luo import gorf_variance
+from rf.papers.experiments.luo.gorf_variance import GORF_VARIANCE
+from rf.papers.experiments.pages import write_results
+from rf.papers.experiments.tables import Cell, Experiment, run_experiment
 
 from rf.cli.parser import main
 from rf.papers.experiments import EXPERIMENTS
-from rf.papers.experiments.he import ask_accuracy, ask_errors
 from rf.papers.experiments.ledger import Ledger
-from rf.papers.experiments.luo import gorf_variance
-from rf.papers.experiments.luo.gorf_variance import GORF_VARIANCE
 from rf.papers.experiments.methods import (
     DELTA_GAUSSIAN,
     GAUSSIAN,
@@ -22,8 +24,6 @@ from rf.papers.experiments.methods import (
     make_features,
     mean_gram,
 )
-from rf.papers.experiments.pages import write_results
-from rf.papers.experiments.tables import Cell, Experiment, run_experiment
 from rf.papers.experiments.tally import tally
 from spectra import radial
 from spectra.base.special.bessel import plane_wave_mean

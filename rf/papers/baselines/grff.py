@@ -1,8 +1,8 @@
-"""The published samplers of GRFF and GORF for spherical polynomials, which are biased."""
+"""GRFF and GORF with the radii of the papers, which leave out the factor w^(d-1) and are biased."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, final
 
@@ -13,18 +13,84 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from rf.papers.baselines.base import Baseline
+from rf.papers.baselines.samplers import grid_frequencies
 from rf.sampling import COUPLINGS
 from spectra.base.arrays import FloatArray
 from spectra.base.special.bessel import plane_wave_mean, signed_log_0f1
 from spectra.errors import ParameterError
+from spectra.kernels import Kernel
 
-__all__ = ["PolynomialGRFF"]
+__all__ = ["PolynomialGRFF", "PublishedGRFF"]
+
+
+class _CosineSinePairs(Baseline):
+    """Weighted cosines of all frequencies, then their sines."""
+
+    frequencies_: FloatArray
+    _scale: FloatArray
+
+    def _columns(self, X: FloatArray) -> FloatArray:
+        phase = X @ self.frequencies_.T
+        return np.concatenate([np.cos(phase) * self._scale, np.sin(phase) * self._scale], axis=1)
+
+
+@final
+@dataclass(eq=False, repr=False)
+class PublishedGRFF(_CosineSinePairs):
+    """GRFF of any kernel, with radii as Liu et al. describe them.
+
+    The radius w is drawn from the spectral density |mu(w)| on [-10, 10] (the paper: rejection
+    sampling of 10 000 uniform points), without the factor w^(d-1), and the weights are scaled to
+    sum 1.  The features are **biased** for d >= 2: their mean is
+    :func:`rf.papers.baselines.samplers.grid_mean`.  :class:`rf.GRFF` is unbiased.
+
+    Parameters
+    ----------
+    kernel : Kernel or str, default="gaussian"
+    n_components : int, default=100
+        Number of columns, rounded so that each sign has the same number of cosine-sine pairs.
+    random_state : int, RandomState instance or None, default=None
+
+    References
+    ----------
+    Liu, Huang, Chen, Suykens, "Fast learning in reproducing kernel Krein spaces via signed
+    measures", AISTATS 2021, Algorithm 1 and section 5.
+
+    Examples
+    --------
+    >>> features = PublishedGRFF("exp(-z**2/2) - exp(-z**2/8)", n_components=8)
+    >>> features.fit(np.eye(3)).signature_
+    array([ 1.,  1., -1., -1.,  1.,  1., -1., -1.])
+    """
+
+    kernel: Kernel | str = "gaussian"
+    _: KW_ONLY
+    n_components: int = 100
+    random_state: Any = None
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "kernel": [Kernel, str],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def _draw(self, X: FloatArray) -> FloatArray:
+        # Imported here because other baselines do not derive a density.
+        from spectra.density import spectral_density
+        from spectra.kernels.catalogue import kernel_from_text
+
+        kernel = kernel_from_text(self.kernel) if isinstance(self.kernel, str) else self.kernel
+        density = spectral_density(kernel, X.shape[1]).density
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        drawn = grid_frequencies(density, X.shape[1], (self.n_components + 1) // 2, rng=rng)
+        self.frequencies_, self._scale = drawn.frequencies, np.sqrt(drawn.weights)
+        return np.tile(np.cos(drawn.phases), 2)
 
 
 @final
 @dataclass(eq=False, repr=False, kw_only=True)
-class PolynomialGRFF(Baseline):
-    r"""GRFF or GORF of (1 - z^2/a^2)^p, z = |x - y| <= 2, as published.
+class PolynomialGRFF(_CosineSinePairs):
+    r"""GRFF or GORF of (1 - z^2/a^2)^p, z = |x - y| <= 2, as in the public code of Luo et al.
 
     Radii w are drawn from |mu(w)| on a grid, without the factor w^(d-1), and the masses are scaled
     to sum 1.  The features are **biased**: the mean of the approximate kernel is another kernel,
@@ -44,8 +110,9 @@ class PolynomialGRFF(Baseline):
         Number s of frequencies of each sign; there are 4s columns.
     coupling : {"iid", "haar"}, default="iid"
         "iid" for GRFF; "haar" for GORF, one random orthogonal matrix for both signs.
-    w_max, n_grid : float and int, default=100 and 10000
-        Largest radius and number of points of the grid; the defaults are the published ones.
+    w_max, n_grid : float and int, default=100 and 20000
+        Largest radius and number of points of the grid; the defaults are those of the public code
+        (``signedmeasure.m``).
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -70,7 +137,7 @@ class PolynomialGRFF(Baseline):
     n_frequencies: int = 25
     coupling: Literal["iid", "haar"] = "iid"
     w_max: float = 100.0
-    n_grid: int = 10_000
+    n_grid: int = 20_000
     random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -95,14 +162,13 @@ class PolynomialGRFF(Baseline):
             log_factor = i * np.log(4.0 / self.a**2) - gammaln(order + 1.0)
             log_factor += gammaln(0.5 * dim + 1.0) + gammaln(p + 1.0) - gammaln(p - i + 1.0)
             density += (1.0 - 4.0 / self.a**2) ** (p - i) * sign * np.exp(log + log_factor)
-        return w, np.asarray(density / np.abs(density).sum())
+        return w, density / np.abs(density).sum()
 
     def expected_kernel(self, z: ArrayLike) -> FloatArray:
         """The mean of the approximate kernel, as a function of the distance z."""
         w, mass = self.grid_masses(self.n_features_in_)
-        return np.asarray(
-            plane_wave_mean(self.n_features_in_, np.multiply.outer(np.asarray(z, float), w)) @ mass
-        )
+        waves = plane_wave_mean(self.n_features_in_, np.multiply.outer(np.asarray(z, float), w))
+        return np.asarray(waves @ mass)
 
     def _draw(self, X: FloatArray) -> FloatArray:
         dim, s = X.shape[1], self.n_frequencies
@@ -126,7 +192,3 @@ class PolynomialGRFF(Baseline):
         self.frequencies_ = np.concatenate(frequencies)
         self._scale = np.sqrt(np.repeat(self.masses_, s) / s)
         return np.tile(np.repeat([1.0, -1.0], s), 2)
-
-    def _columns(self, X: FloatArray) -> FloatArray:
-        phase = X @ self.frequencies_.T
-        return np.concatenate([np.cos(phase) * self._scale, np.sin(phase) * self._scale], axis=1)
