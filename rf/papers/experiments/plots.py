@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
 import numpy as np
-from matplotlib import colormaps, rc_context
+from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -18,6 +20,7 @@ from rf.papers.experiments.ledger import Ledger
 __all__ = ["draw"]
 
 _PANELS_PER_ROW = 3
+_SEPARATOR = re.compile(r"[,:]")  # after the name of a method comes that of a variant
 # An axis is logarithmic if its largest value is _LOG_FROM_RATIO times the smallest; it then covers
 # at most the ratio _MAX_LOG_RATIO.  Values below _ROUNDING are errors of exact maps and ignored.
 _LOG_FROM_RATIO, _MAX_LOG_RATIO, _ROUNDING = 20.0, 1e4, 1e-12
@@ -35,6 +38,10 @@ _COLOURS = {
     "TS": "#b5882d",
     "TRP": "#dd1c77",
 }
+# Colours of other methods, none of them near those above.
+_OTHERS = ("#e3a3a0", "#8c510a", "#01665e", "#c2a5cf", "#a6dba0", "#000000", "#fdbf6f", "#67a9cf")
+# Characters of the legend on an inch, and those of a line and a gap.
+_LEGEND_CHARACTERS, _HANDLE_CHARACTERS = 12.0, 7
 _MARKERS = ("o-", "s--", "^:", "v-.", "D-", "P--", "X:", "<-.")
 _STYLE = {"font.size": 10.0, "axes.grid": True, "grid.alpha": 0.3, "axes.titlesize": 10.0}
 
@@ -72,19 +79,19 @@ def draw(
             for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
                 handles.setdefault(label, handle)
         names = list(handles)
-        figure.legend(
-            handles.values(), names, loc="outside lower center", ncols=max(1, 2 * across - 1)
-        )
+        width = max(map(len, names)) + _HANDLE_CHARACTERS
+        ncols = max(1, int(_LEGEND_CHARACTERS * figure.get_figwidth() / width))
+        figure.legend(handles.values(), names, loc="outside lower center", ncols=ncols)
         figure.suptitle(experiment.title, fontsize=12)
         figure.savefig(path, dpi=90)
 
 
 def _styles(methods: Sequence[str]) -> dict[str, tuple[Any, str]]:
     """Colour and marker of each method: one colour for a name, one marker for a variant."""
-    others = iter(colormaps["tab20"](np.linspace(0.0, 1.0, 20)))
+    others = cycle(_OTHERS)
     colours, seen, styles = dict[str, Any](_COLOURS), dict[str, int](), {}
     for method in methods:
-        base = method.partition(",")[0]
+        base = _SEPARATOR.split(method)[0]
         if base not in colours:
             colours[base] = next(others)
         variant = seen[base] = seen.get(base, -1) + 1
@@ -110,10 +117,10 @@ def _draw_group(
         values += [*means.values(), *published.values()]
         colour, marker = styles[method]
         style = marker if has_numbers else marker[0]
-        width = 2.4 if method.startswith(SPECTRA) else 1.3
+        line = 2.4 if method.startswith(SPECTRA) else 1.3
         positions = list(map(columns.index, means))
         panel.plot(
-            positions, [*means.values()], style, color=colour, label=method, lw=width, markersize=4
+            positions, [*means.values()], style, color=colour, label=method, lw=line, markersize=4
         )
         positions = list(map(columns.index, published))
         panel.plot(positions, [*published.values()], "o", mfc="none", color=colour, markersize=9)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rf.papers.baselines import PolynomialGRFF
 from rf.papers.experiments.experiment import SPECTRA, Cell, Experiment, block
@@ -51,11 +52,16 @@ def _table(kernel: PaperKernel, dim: int, radii: str) -> SpectralTable:
     # Imported here because most experiments do not derive a table.
     import spectra as sp
 
-    if radii == "exact radii":
-        measure = sp.spectral_measure(sp.radial(kernel.text), dim)
-    else:
-        measure = sp.SpectralMeasure.from_atoms(dim, *_published_radii(kernel, dim))
-    table: SpectralTable = sp.tabulate(measure)
+    if radii != "exact radii":
+        return _table_of_atoms(dim, *_published_radii(kernel, dim))
+    table: SpectralTable = sp.derive(kernel.text, dim)
+    return table
+
+
+def _table_of_atoms(dim: int, radii: ArrayLike, masses: ArrayLike) -> SpectralTable:
+    import spectra as sp
+
+    table: SpectralTable = sp.tabulate(sp.SpectralMeasure.from_atoms(dim, radii, masses))
     return table
 
 
