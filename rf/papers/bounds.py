@@ -78,8 +78,8 @@ def uniform_columns(
     --------
     >>> import spectra as sp
     >>> table = sp.derive("exp(-z**2/2) - exp(-z**2/200)", 16)
-    >>> [round(uniform_columns(table, 0.1, 0.05, diameter=4.0, bound=b), -3) for b in BOUNDS]
-    [3995000, 1932000, 292000]
+    >>> [round(uniform_columns(table, 0.1, 0.05, diameter=4.0, bound=b), -4) for b in BOUNDS]
+    [4000000, 1930000, 290000]
     """
     if bound not in BOUNDS:
         raise ParameterError(f"There is no bound {bound!r}: choose one of {', '.join(BOUNDS)}.")

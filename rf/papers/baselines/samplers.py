@@ -53,12 +53,6 @@ def grid_frequencies(
         Whether ``density`` is that of R^dim, used without the factor w^(d-1), or that of the
         radius; the latter only misses the mass beyond ``reach`` and has the error of the grid.
     rng : Generator, int or None
-
-    Examples
-    --------
-    >>> drawn = grid_frequencies(lambda w: np.exp(-w**2 / 2), 16, 500, rng=0)
-    >>> bool(np.mean(np.linalg.norm(drawn.frequencies, axis=1)) < 1.0)    # chi_16 has mean 3.9
-    True
     """
     rng = np.random.default_rng(rng)
     radii, positive, negative, divisor = _grid(density, reach, points, law)
@@ -172,15 +166,8 @@ def leverage_frequencies(
     is drawn in proportion to its score, and its weight is divided by n times its probability.
     This is unbiased if the pool is.
 
-    Parameters
-    ----------
-    frequencies : rf.Frequencies
-        The pool to draw from.
-    X : array_like of shape (rows, d)
-    n : int
-        Number of frequencies to draw, with replacement.
-    ridge : float
-        lambda divided by the number of rows.
+    ``frequencies`` is the pool, ``n`` the number to draw, with replacement, and ``ridge`` is lambda
+    divided by the number of rows X.
 
     References
     ----------

@@ -17,15 +17,10 @@ from rf.papers.baselines.base import Baseline, cosines_and_sines
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 
-__all__ = ["SphericalRandomFeatures", "squared_polynomial"]
+__all__ = ["SphericalRandomFeatures"]
 
 # Weight of the equation sum c = k(0) in the least squares; the equation of a distance has weight 1.
 _NORMALISATION_WEIGHT = 1e4
-
-
-def squared_polynomial(z: FloatArray) -> FloatArray:
-    """(1 - z^2/4)^2, z <= 2: the polynomial kernel (1 - z^2/a^2)^p of the papers with a = p = 2."""
-    return np.asarray((1.0 - 0.25 * z**2) ** 2)
 
 
 @final
@@ -72,7 +67,7 @@ class SphericalRandomFeatures(Baseline):
     True
     """
 
-    kernel: Callable[[FloatArray], FloatArray] | str = squared_polynomial
+    kernel: Callable[[FloatArray], FloatArray] | str = "(1 - z**2/4)**2"
     _: KW_ONLY
     offset: float = 0.0
     z_max: float = 2.0

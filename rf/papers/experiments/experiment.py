@@ -108,12 +108,6 @@ def block(
         Method -> published numbers, one for each column.
     counterpart : str or mapping
         The row to compare published methods with, for all of them or for each.
-
-    Examples
-    --------
-    >>> cells = block("letter", ["GORF"], {"s=1": 1}, lambda method, s: None, {"GORF": [0.5]})
-    >>> cells[0].published, cells[0].compute
-    (0.5, None)
     """
     cells = []
     for method in methods:

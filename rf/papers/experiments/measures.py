@@ -47,18 +47,7 @@ def dataset(name: str, scaling: Scaling = "unit") -> Dataset:
 def sample_rows(
     name: str, *, scaling: Scaling = "unit", rows: int = ROWS, seed: int = 0
 ) -> FloatArray:
-    """Random training rows of a data set, other ones for each seed.
-
-    Raises
-    ------
-    DataError, ParameterError
-        As :func:`rf.papers.datasets.load_dataset` does.
-
-    Examples
-    --------
-    >>> sample_rows("digits", rows=20).shape
-    (20, 64)
-    """
+    """Random training rows of a data set, other ones for each seed."""
     X = dataset(name, scaling).X_train
     if rows >= len(X):
         return X
@@ -80,39 +69,19 @@ def matrix_error(found: ArrayLike, exact: FloatArray) -> float:
 
 
 def relative_error(features: Any, X: FloatArray, exact: FloatArray) -> float:
-    """|K - K^| / |K| in the Frobenius norm, of features fitted to the rows X.
-
-    Examples
-    --------
-    >>> from rf.papers.baselines import ExactPolynomial
-    >>> X = np.eye(3)
-    >>> relative_error(ExactPolynomial((1.0, 1.0)), X, 1.0 + X @ X.T)
-    0.0
-    """
+    """|K - K^| / |K| in the Frobenius norm, of features fitted to the rows X."""
     return matrix_error(features.fit(X).gram(X), exact)
 
 
 def spread(values: Sequence[Any]) -> float:
-    """The sample standard deviation (denominator n - 1), 0 for a single value.
-
-    Examples
-    --------
-    >>> spread([1.0, 3.0]), spread([5.0])
-    (1.4142135623730951, 0.0)
-    """
+    """The sample standard deviation (denominator n - 1), 0 for a single value."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
 def over_seeds(
     measure: Callable[[int], float], average: Callable[[list[float]], Any] = np.mean
 ) -> Compute:
-    """The average and the standard deviation of ``measure`` over seeds 0, 1, ..., runs - 1.
-
-    Examples
-    --------
-    >>> print(over_seeds(float)(3))
-    1.0000+-1.0000
-    """
+    """The average and the standard deviation of ``measure`` over seeds 0, 1, ..., runs - 1."""
 
     def compute(runs: int) -> Summary:
         values = [measure(seed) for seed in range(runs)]
@@ -129,16 +98,7 @@ def computed_once(number: Callable[[], float]) -> Compute:
 def error_over_seeds(
     name: str, kernel: Any, make: Callable[[int], Any], scaling: Scaling = "unit"
 ) -> Compute:
-    """The relative error of the features ``make(seed)``, on other rows of a data set in each run.
-
-    Examples
-    --------
-    >>> from rf.papers.baselines import RFF
-    >>> from spectra import radial
-    >>> make = lambda seed: RFF("gaussian", n_components=64, random_state=seed)
-    >>> 0.0 < error_over_seeds("digits", radial("exp(-z**2/2)"), make)(2)[0] < 1.0
-    True
-    """
+    """The relative error of the features ``make(seed)``, on other rows in each run."""
     return over_seeds(
         lambda seed: relative_error(make(seed), *rows_and_gram(name, kernel, scaling, seed))
     )

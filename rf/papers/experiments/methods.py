@@ -105,24 +105,12 @@ NEAR_GAUSSIANS = PaperKernel("near Gaussians", "exp(-z**2/2) - exp(-z**2/8)", le
 
 
 def columns_of(s: int, method: str, *, equal: bool) -> int:
-    """Columns for s frequencies of each sign: 4s for GRFF and GORF, or if ``equal``, else s.
-
-    Examples
-    --------
-    >>> columns_of(8, "GORF, Algorithm 1", equal=False), columns_of(8, "RM", equal=False)
-    (32, 8)
-    """
+    """Columns for s frequencies of each sign: 4s for GRFF and GORF, or if ``equal``, else s."""
     return 4 * s if equal or method in (*_COUPLINGS, SPECTRA) else s
 
 
 def make_features(kernel: PaperKernel, method: str, columns: int, seed: int) -> Any:
-    """Features of a kernel by the name of a method, not fitted, with at most ``columns`` columns.
-
-    Examples
-    --------
-    >>> make_features(LINEAR_POLYNOMIAL, "GORF, Algorithm 1", 32, 0).fit_transform(np.eye(16)).shape
-    (16, 32)
-    """
+    """Features by the name of a method, not fitted, with at most ``columns`` columns."""
     options: dict[str, Any] = {"n_components": columns, "random_state": seed}
     if method in ("DIGMM", "SRF"):
         if method == "DIGMM":
@@ -176,16 +164,7 @@ _POLYNOMIAL_FEATURES: dict[str, Callable[..., Any]] = {
 
 
 def mean_gram(kernel: PaperKernel, method: str, X: FloatArray) -> FloatArray:
-    """The expected kernel matrix of GRFF of a polynomial, or of SRF.
-
-    Examples
-    --------
-    >>> rows = np.eye(16)
-    >>> K = LINEAR_POLYNOMIAL.gram(rows)
-    >>> error = mean_gram(LINEAR_POLYNOMIAL, "GRFF", rows) - K
-    >>> bool(0.01 < np.linalg.norm(error) / np.linalg.norm(K) < 0.05)
-    True
-    """
+    """The expected kernel matrix of GRFF of a polynomial, or of SRF."""
     features = make_features(kernel, method, 4, 0).fit(X)
     if not isinstance(features, PolynomialGRFF | SphericalRandomFeatures):
         raise ParameterError(f"{method} is unbiased, or its mean is not known.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -85,14 +85,14 @@ def phi_columns(features: Any) -> Callable[[FloatArray], FloatArray]:
     return columns
 
 
-def _error(data: str, kernel: str, method: str, M: int) -> Compute:
+def _error(data: str, kernel: str, method: str, share: int) -> Compute:
+    M = share * _DATA[data]
+
     def error(seed: int) -> float:
         X = sample_rows(data, scaling="interval", seed=seed)
         made = published_kernel(kernel, _DATA[data])
         if method == SPECTRA:
-            features: Any = SpectralFeatures(
-                made, n_components=6 * M, random_state=seed, mixed_signature="ignore"
-            )
+            features: Any = SpectralFeatures(made, n_components=6 * M, random_state=seed)
         else:
             masses: Any = "exact" if method == _EXACT else "least-squares"
             features = make_ask(made, _DATA[data], M, seed, masses=masses)
@@ -102,15 +102,13 @@ def _error(data: str, kernel: str, method: str, M: int) -> Compute:
 
 
 def _error_cells() -> list[Cell]:
-    cells = []
-    for data, dim in _DATA.items():
-        for kernel in KERNELS:
-
-            def measure(method: str, share: int, key: Any = (data, kernel, dim)) -> Compute:
-                return _error(key[0], key[1], method, share * key[2])
-
-            cells += block(f"{kernel}, {data}", (_EXACT, _FITTED, SPECTRA), _SIZES, measure)
-    return cells
+    rows = (_EXACT, _FITTED, SPECTRA)
+    return [
+        cell
+        for data in _DATA
+        for kernel in KERNELS
+        for cell in block(f"{kernel}, {data}", rows, _SIZES, partial(_error, data, kernel))
+    ]
 
 
 def _mass(kernel: str, part: str, M: int | None) -> Compute:
@@ -135,12 +133,7 @@ def _mass_cells() -> list[Cell]:
     return [
         cell
         for kernel in KERNELS
-        for cell in block(
-            f"{kernel}, d=1",
-            _PARTS,
-            columns,
-            lambda part, M, kernel=kernel: _mass(kernel, part, M),  # type: ignore[misc]
-        )
+        for cell in block(f"{kernel}, d=1", _PARTS, columns, partial(_mass, kernel))
     ]
 
 
@@ -149,18 +142,15 @@ def _curve(kernel: str, what: str, method: str, M: int) -> Compute:
 
     def number(seed: int) -> float:
         data = dataset("letter", "interval")
-        X = data.X_train
-        if method == _RBF:
-            features: Any = RFF(GAUSSIAN_KERNEL, n_components=2 * M, random_state=seed)
-        elif method == "RBFSampler":
-            features = RBFSampler(n_components=2 * M, random_state=seed)
+        X, options = data.X_train, {"n_components": 2 * M, "random_state": seed}
+        if method == _FITTED:
+            made = published_kernel(kernel, dim)
+            features: Any = make_ask(made, dim, M, seed, masses="least-squares")
         else:
-            masses: Any = "least-squares" if method == _FITTED else "exact"
-            features = make_ask(published_kernel(kernel, dim), dim, M, seed, masses=masses)
+            features = RFF(GAUSSIAN_KERNEL, **options) if method == _RBF else RBFSampler(**options)
         drawing = seconds_to_draw(features, X)
         if what == "accuracy":
-            ask = method in (_EXACT, _FITTED)
-            columns = phi_columns(features) if ask else features.transform
+            columns = phi_columns(features) if method == _FITTED else features.transform
             return linear_accuracy(data, _C, columns)
         sides = [features.transform, *([features.transform_right] if method == _FITTED else [])]
         return 1e3 * (drawing + sum(seconds_to_transform(side, X) for side in sides))
@@ -172,19 +162,11 @@ def _curve_cells() -> list[Cell]:
     sizes = {"M=d/2": 8, "M=d": 16, "M=2d": 32, "M=8d": 128}
     cells = []
     for kernel in KERNELS:
-        accuracy = block(
-            f"{kernel}, letter, test rows classified correctly (%)",
-            (_FITTED, _RBF),
-            sizes,
-            lambda method, M, kernel=kernel: _curve(kernel, "accuracy", method, M),  # type: ignore[misc]
-        )
-        seconds = block(
-            f"{kernel}, letter, milliseconds to draw and transform",
-            (_FITTED, "RBFSampler"),
-            sizes,
-            lambda method, M, kernel=kernel: _curve(kernel, "time", method, M),  # type: ignore[misc]
-        )
-        cells += accuracy + seconds
+        accuracy, time = partial(_curve, kernel, "accuracy"), partial(_curve, kernel, "time")
+        group = f"{kernel}, letter, test rows classified correctly (%)"
+        cells += block(group, (_FITTED, _RBF), sizes, accuracy)
+        group = f"{kernel}, letter, milliseconds to draw and transform"
+        cells += block(group, (_FITTED, "RBFSampler"), sizes, time)
     return cells
 
 

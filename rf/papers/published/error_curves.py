@@ -36,13 +36,7 @@ _BIAS = "its bias"
 
 
 def methods_for(kernel: PaperKernel) -> tuple[str, ...]:
-    """The methods that support a kernel.
-
-    Examples
-    --------
-    >>> methods_for(DELTA_GAUSSIAN)[:3]
-    ('SRF', 'DIGMM', 'Nystroem, leverage')
-    """
+    """The methods that support a kernel."""
     polynomial = () if kernel.power is None else ("RM", "TS", "TRP")
     blocks = (GORF_BLOCKS,) if kernel.power is None else ()
     return (*polynomial, "SRF", "DIGMM", "Nystroem, leverage", "GRFF", *blocks, GORF, SPECTRA)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rf.papers.baselines import PolynomialGRFF
 from rf.papers.experiments.experiment import SPECTRA, Cell, Experiment, block
-from rf.papers.experiments.measures import computed_once
+from rf.papers.experiments.measures import Compute, computed_once
 from rf.papers.experiments.methods import (
     DELTA_GAUSSIAN,
     GORF,
@@ -100,18 +99,20 @@ def _number(kernel: PaperKernel, dim: int, radii: str, method: str, place: int) 
     return float(_variance(model, dim, method)[place] / independent)
 
 
-def _cells() -> list[Cell]:
-    def measure(case: tuple[PaperKernel, int, str]) -> Callable[..., object]:
-        return lambda method, place: computed_once(lambda: _number(*case, method, place))
+def _measure(case: tuple[PaperKernel, int, str], method: str, place: int) -> Compute:
+    return computed_once(lambda: _number(*case, method, place))
 
+
+def _cells() -> list[Cell]:
     cells: list[Cell] = []
     absolute: list[Cell] = []
-    for kernel, dim, radii in _CASES:
-        name, compute = f"{kernel.name}, d={dim}, {radii}", measure((kernel, dim, radii))
-        cells += block(name, _METHODS, _DISTANCES, compute)  # type: ignore[arg-type]
+    for case in _CASES:
+        kernel, dim, radii = case
+        name, measure = f"{kernel.name}, d={dim}, {radii}", partial(_measure, case)
+        cells += block(name, _METHODS, _DISTANCES, measure)
         absolute += [
             replace(cell, group=_ABSOLUTE, method=name)
-            for cell in block(name, (_ABSOLUTE,), _DISTANCES, compute)  # type: ignore[arg-type]
+            for cell in block(name, (_ABSOLUTE,), _DISTANCES, measure)
         ]
     return cells + absolute
 

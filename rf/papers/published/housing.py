@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ def _cells() -> list[Cell]:
             f"{kernel.name}, housing",
             rows,
             _SIZES,
-            lambda row, s, kernel=kernel: _measure(kernel, row, s),  # type: ignore[misc]
+            partial(_measure, kernel),
             published,
             _COUNTERPARTS[kernel],
         )

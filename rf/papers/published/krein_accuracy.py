@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,12 +67,7 @@ def _cells() -> list[Cell]:
         cell
         for name in ("letter", "ijcnn1")
         for kernel in (DELTA_GAUSSIAN, NEAR_GAUSSIANS)
-        for cell in block(
-            f"{kernel.name}, {name}",
-            rows,
-            _SIZES,
-            lambda row, n, name=name, kernel=kernel: _measure(name, kernel, row, n),  # type: ignore[misc]
-        )
+        for cell in block(f"{kernel.name}, {name}", rows, _SIZES, partial(_measure, name, kernel))
     ]
 
 

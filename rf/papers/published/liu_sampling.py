@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -28,14 +28,11 @@ from rf.papers.experiments.measures import (
     seconds_to_draw,
 )
 from rf.papers.experiments.methods import (
-    DELTA_GAUSSIAN,
     SQUARED_POLYNOMIAL,
-    PaperKernel,
     make_features,
 )
-from rf.sampling import COUPLINGS, Frequencies, draw_frequencies
+from rf.sampling import COUPLINGS, Frequencies
 from spectra.base.arrays import FloatArray
-from spectra.table import SpectralTable
 
 __all__ = ["LIU_SAMPLING"]
 
@@ -50,13 +47,9 @@ _GRIDS: dict[str, dict[str, Any]] = {
     "[-10, 10], with w^(d-1)": {"law": "exact"},
     "[-5, 5], with w^(d-1)": {"law": "exact", "reach": 5.0},
 }
-_IMPORTANCE, _LEVERAGE = "importance, Gaussian", "exact radii, leverage scores"
-_ORTHOGONAL, _EXACT = f"{_TEXT}, orthogonal", "exact radii"
-_EXACT_ORTHOGONAL = "exact radii, orthogonal"
-_SCHEMES = {
-    SQUARED_POLYNOMIAL: (*_GRIDS, _ORTHOGONAL, _IMPORTANCE, SPECTRA),
-    DELTA_GAUSSIAN: (*_GRIDS, _EXACT, _EXACT_ORTHOGONAL, _IMPORTANCE, _LEVERAGE, SPECTRA),
-}
+_ORTHOGONAL, _LEVERAGE = f"{_TEXT}, orthogonal", f"{_TEXT}, leverage scores"
+_IMPORTANCE = "importance, Gaussian"
+_SCHEMES = (*_GRIDS, _ORTHOGONAL, _LEVERAGE, _IMPORTANCE, SPECTRA)
 _BIAS = ": its bias"
 _POOL, _RIDGE = 4, 1e-3  # leverage scores: pool of _POOL * s frequencies for each sign
 
@@ -78,89 +71,66 @@ class _DrawnFeatures:
         return np.asarray(sum((wave * signed) @ wave.T for wave in waves))
 
 
-@lru_cache(maxsize=2)
-def _density(kernel: PaperKernel) -> Any:
+@cache
+def _density() -> Any:
     """The spectral density on R^d; imported here because most experiments do not derive one."""
     import spectra as sp
 
-    made = sp.radial("(1 - z**2/4)**2", support=2) if kernel.power else sp.radial(kernel.text)
-    return sp.spectral_density(made, _DIM)
+    return sp.spectral_density(sp.radial("(1 - z**2/4)**2", support=2), _DIM)
 
 
-@lru_cache(maxsize=2)
-def _table(kernel: PaperKernel) -> SpectralTable:
-    import spectra as sp
-
-    table: SpectralTable = sp.derive(kernel.text, _DIM)
-    return table
-
-
-def _make(kernel: PaperKernel, scheme: str, s: int, seed: int) -> Any:
+def _make(scheme: str, s: int, seed: int) -> Any:
     if scheme == SPECTRA:
-        return make_features(kernel, SPECTRA, 4 * s, seed)
-    density, rng = _density(kernel), np.random.default_rng(seed)
+        return make_features(SQUARED_POLYNOMIAL, SPECTRA, 4 * s, seed)
+    density, rng = _density(), np.random.default_rng(seed)
 
     def draw(X: FloatArray) -> Frequencies:
+        if scheme == _IMPORTANCE:
+            return importance_frequencies(density.density, _DIM, 2 * s, deviation=1.0, rng=rng)
         options = _GRIDS.get(scheme, {})
-        if scheme in _GRIDS or scheme == _ORTHOGONAL:
-            values = density.radial if options.get("law") == "exact" else density.density
-            drawn = grid_frequencies(values, _DIM, 2 * s, rng=rng, **options)
-            if scheme != _ORTHOGONAL:
-                return drawn
+        values = density.radial if options.get("law") == "exact" else density.density
+        pool = _POOL if scheme == _LEVERAGE else 1
+        drawn = grid_frequencies(values, _DIM, 2 * s * pool, rng=rng, **options)
+        if scheme == _LEVERAGE:
+            return leverage_frequencies(drawn, X, 2 * s, ridge=_RIDGE, rng=rng)
+        if scheme == _ORTHOGONAL:
             radii = np.linalg.norm(drawn.frequencies, axis=1, keepdims=True)
             directions = COUPLINGS["orthogonal"].directions(len(radii), _DIM, rng)
             return replace(drawn, frequencies=radii * directions)
-        if scheme == _IMPORTANCE:
-            return importance_frequencies(density.density, _DIM, 2 * s, deviation=1.0, rng=rng)
-        size = _POOL * s if scheme == _LEVERAGE else s
-        coupling = "orthogonal" if scheme == _EXACT_ORTHOGONAL else "iid"
-        drawn = draw_frequencies(
-            _table(kernel), (size, size), coupling=coupling, radii="iid", random_state=rng
-        )
-        if scheme == _LEVERAGE:
-            return leverage_frequencies(drawn, X, 2 * s, ridge=_RIDGE, rng=rng)
         return drawn
 
     return _DrawnFeatures(draw)
 
 
-@lru_cache(maxsize=16)
-def _bias(kernel: PaperKernel, scheme: str) -> float:
-    X, exact = rows_and_gram("letter", kernel)
-    options, density = _GRIDS[scheme], _density(kernel)
+@cache
+def _bias(scheme: str) -> float:
+    X, exact = rows_and_gram("letter", SQUARED_POLYNOMIAL)
+    options, density = _GRIDS[scheme], _density()
     z = np.linspace(0.0, 2.0, 400)
     values = density.radial if options.get("law") == "exact" else density.density
     return matrix_error(np.interp(cdist(X, X), z, grid_mean(values, _DIM, z, **options)), exact)
 
 
-def _error(kernel: PaperKernel, row: str, s: int) -> Compute:
+def _error(row: str, s: int) -> Compute:
     if row.endswith(_BIAS):
-        return computed_once(lambda: _bias(kernel, row.removesuffix(_BIAS)))
-    return error_over_seeds("letter", kernel, lambda seed: _make(kernel, row, s, seed))
+        return computed_once(lambda: _bias(row.removesuffix(_BIAS)))
+    return error_over_seeds("letter", SQUARED_POLYNOMIAL, partial(_make, row, s))
 
 
-def _seconds(kernel: PaperKernel, row: str, s: int) -> Compute:
+def _milliseconds(row: str, s: int) -> Compute:
     def milliseconds(seed: int) -> float:
-        _make(kernel, row, s, seed).fit(sample_rows("letter"))  # derives what is not timed
-        return 1e3 * seconds_to_draw(_make(kernel, row, s, seed), sample_rows("letter"))
+        _make(row, s, seed).fit(sample_rows("letter"))  # derives what is not timed
+        return 1e3 * seconds_to_draw(_make(row, s, seed), sample_rows("letter"))
 
     return over_seeds(milliseconds, np.median)
 
 
 def _cells() -> list[Cell]:
-    cells = []
-    for kernel, schemes in _SCHEMES.items():
-        name, rows = f"{kernel.name}, letter", (*schemes, *(f"{m}{_BIAS}" for m in _GRIDS))
-
-        def error(row: str, s: int, kernel: PaperKernel = kernel) -> Compute:
-            return _error(kernel, row, s)
-
-        def seconds(row: str, s: int, kernel: PaperKernel = kernel) -> Compute:
-            return _seconds(kernel, row, s)
-
-        cells += block(f"{name}, relative error", rows, _SIZES, error)
-        cells += block(f"{name}, milliseconds to draw", schemes, _SIZES, seconds)
-    return cells
+    name, rows = "polynomial a=2 p=2, letter", (*_SCHEMES, *(f"{m}{_BIAS}" for m in _GRIDS))
+    return [
+        *block(f"{name}, relative error", rows, _SIZES, _error),
+        *block(f"{name}, milliseconds to draw", _SCHEMES, _SIZES, _milliseconds),
+    ]
 
 
 LIU_SAMPLING = Experiment(
@@ -179,11 +149,7 @@ without negative values on the interval has 2s of one sign.  A row "its bias" is
 the limit of many frequencies on the rows of the first run.  Points on a grid have the distribution
 of accepted uniform points up to the step of the grid.  The measure of the polynomial has infinite
 mass in d = 16, so no sampler of it is unbiased; {SPECTRA} takes the exact map from 153 columns on.
-
-The delta-Gaussian, which is not in the figure, has an exact measure: "exact radii".  The standard
-deviation of the surrogate Gaussian is not stated; here it is 1, that of the wider spectrum of the
-delta-Gaussian.  One draw of importance sampling then has the variance 4e13 for lengths 1 and 10:
-the frequencies that cause it are almost never drawn, so the error is that of the kernel without its
-negative part.
+The standard deviation of the surrogate Gaussian is not stated; here it is 1.  Leverage scores are
+those of a pool of {_POOL} s frequencies of each sign on the rows, with the ridge .001.
 """,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ def _features(kernel: PaperKernel, row: str, s: int, seed: int) -> Any:
     return make_features(kernel, method, columns, seed)
 
 
-def _seconds(name: str, kernel: PaperKernel, row: str, s: int, *, draw: bool) -> Compute:
+def _seconds(name: str, kernel: PaperKernel, draw: bool, row: str, s: int) -> Compute:
     """Seconds to transform all rows, and with ``draw`` those of the fit too."""
 
     def seconds(seed: int) -> float:
@@ -91,15 +92,10 @@ def _cells() -> list[Cell]:
         rows = (*numbers, SPECTRA, _FEW, _USUAL)
         counterparts = {m: SPECTRA if m == "GRFF" else _FEW for m in numbers}
         for draw, what in ((False, "transform"), (True, "fit and transform")):
-
-            def measure(
-                row: str, s: int, name: str = name, kernel: Any = kernel, draw: bool = draw
-            ) -> Compute:
-                return _seconds(name, kernel, row, s, draw=draw)
-
             # The published numbers are compared once, without the fit.
             published = {} if draw else dict(numbers)
             group = f"{kernel.name}, {name}, seconds to {what}"
+            measure = partial(_seconds, name, kernel, draw)
             cells += block(group, rows, sizes, measure, published, counterparts)
     return cells
 

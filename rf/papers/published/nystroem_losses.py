@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from sklearn.kernel_approximation import Nystroem
+from functools import partial
+from itertools import product
 
 from rf.papers.experiments.experiment import SPECTRA, Cell, Experiment, block
 from rf.papers.experiments.measures import (
@@ -16,46 +14,18 @@ from rf.papers.experiments.measures import (
     over_seeds,
 )
 from rf.papers.experiments.methods import DELTA_GAUSSIAN, GAUSSIAN, PaperKernel, make_features
-from spectra.base.arrays import FloatArray
 
 __all__ = ["NYSTROEM_LOSSES"]
 
-_SKLEARN = "scikit-learn's Nystroem"
 _METHODS = (SPECTRA, "Nystroem", "Nystroem, leverage")
 _COLUMNS = {str(n): n for n in (64, 144, 288, 576)}
 # Length scales: for shorter ones, the eigenvalues of the kernel matrix decay more slowly.
 _LENGTHS = (1.0, 0.5, 0.25)
 
 
-class _ScikitLearnNystroem:
-    """scikit-learn's Nystroem of a kernel, with a method ``gram``."""
-
-    def __init__(self, kernel: PaperKernel, columns: int, seed: int) -> None:
-        self._map = Nystroem(
-            kernel=lambda x, y: kernel(np.asarray(np.linalg.norm(x - y))),
-            n_components=columns,
-            random_state=seed,
-        )
-
-    def fit(self, X: FloatArray) -> _ScikitLearnNystroem:
-        self._map.fit(X)
-        return self
-
-    def gram(self, X: FloatArray) -> FloatArray:
-        Z = self._map.transform(X)
-        return np.asarray(Z @ Z.T)
-
-
-def _make(kernel: PaperKernel, method: str, columns: int, seed: int) -> Any:
-    if method == _SKLEARN:
-        return _ScikitLearnNystroem(kernel, columns, seed)
-    return make_features(kernel, method, columns, seed)
-
-
-def _error(kernel: PaperKernel, method: str, columns: int) -> Compute | None:
-    if method == _SKLEARN and columns > 144:
-        return None  # it calls the kernel for each pair of rows
-    return error_over_seeds("letter", kernel, lambda seed: _make(kernel, method, columns, seed))
+def _error(kernel: PaperKernel, method: str, columns: int) -> Compute:
+    make = partial(make_features, kernel, method, columns)
+    return error_over_seeds("letter", kernel, make)
 
 
 def _error_on_other_rows(
@@ -64,7 +34,7 @@ def _error_on_other_rows(
     def error(seed: int) -> float:
         data = dataset(name)
         here, there = (data.X_train[data.y_train == y][:1000] / length for y in (1, -1))
-        found = _make(kernel, method, columns, seed).fit(here).gram(there)
+        found = make_features(kernel, method, columns, seed).fit(here).gram(there)
         return matrix_error(found, kernel.gram(there))
 
     return over_seeds(error)
@@ -73,19 +43,11 @@ def _error_on_other_rows(
 def _cells() -> list[Cell]:
     cells: list[Cell] = []
     for k in (GAUSSIAN, DELTA_GAUSSIAN):
-
-        def error(method: str, n: int, k: PaperKernel = k) -> Compute | None:
-            return _error(k, method, n)
-
-        cells += block(f"{k.name}, rows it saw", (*_METHODS, _SKLEARN), _COLUMNS, error)
-        for name in ("letter", "usps"):
-            for length in _LENGTHS:
-
-                def other(method: str, n: int, key: Any = (k, name, length)) -> Compute:
-                    return _error_on_other_rows(*key, method, n)
-
-                group = f"{k.name}, length {length:g}, other rows of {name}"
-                cells += block(group, _METHODS, _COLUMNS, other)
+        cells += block(f"{k.name}, rows it saw", _METHODS, _COLUMNS, partial(_error, k))
+        for name, length in product(("letter", "usps"), _LENGTHS):
+            group = f"{k.name}, length {length:g}, other rows of {name}"
+            measure = partial(_error_on_other_rows, k, name, length)
+            cells += block(group, _METHODS, _COLUMNS, measure)
     return cells
 
 

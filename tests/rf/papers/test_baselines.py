@@ -7,7 +7,6 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse
-from scipy.linalg import hadamard
 from scipy.special import ndtr
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -26,7 +25,6 @@ from rf.papers.baselines import (
     TensorSketch,
 )
 from rf.papers.baselines.dot_product import spherical_polynomial
-from rf.papers.baselines.gaussian_blocks import walsh_transform
 from spectra.errors import ParameterError
 
 
@@ -312,11 +310,6 @@ def gaussian(X, length):
     return np.exp(-0.5 * np.square(X[:, None] - X[None]).sum(axis=-1) / length**2)
 
 
-def frequencies(baseline, dim):
-    """The frequencies of a fitted baseline, as its projections of the unit vectors."""
-    return np.concatenate([baseline._project(np.eye(dim), b) for b in baseline._blocks], axis=1).T
-
-
 @pytest.mark.parametrize("dim", [1, 7])
 def test_quasi_monte_carlo_features_have_the_mean_of_their_kernel_alone(dim):
     X = np.random.default_rng(5).normal(size=(6, dim)) / np.sqrt(dim)
@@ -332,7 +325,7 @@ def test_quasi_monte_carlo_features_have_the_mean_of_their_kernel_alone(dim):
 @pytest.mark.parametrize("dim", [1, 2, 3, 16])
 def test_sorf_has_frequencies_of_one_norm_at_right_angles(dim):
     baseline = SORF(length_scale=1.0, n_components=2 * dim, random_state=0).fit(np.eye(dim))
-    W = frequencies(baseline, dim)
+    W = baseline.frequencies_
     np.testing.assert_allclose(np.linalg.norm(W, axis=1), np.sqrt(dim), rtol=1e-12)
     angles = W @ W.T / dim - np.eye(len(W))
     # Rows of three entries are cut from four: of one norm still, and no longer orthogonal.
@@ -346,12 +339,6 @@ def test_sorf_has_frequencies_of_one_norm_at_right_angles(dim):
 
 def test_quasi_monte_carlo_frequencies_fill_every_layer_of_each_coordinate():
     fitted = QuasiMonteCarlo(n_components=512, random_state=0).fit(np.eye(5))
-    points = ndtr(frequencies(fitted, 5))
+    points = ndtr(fitted.frequencies_)
     for column in points.T:
         assert np.histogram(column, bins=256, range=(0.0, 1.0))[0].tolist() == [1] * 256
-
-
-def test_the_transform_is_the_product_with_sylvesters_matrix():
-    for order in (1, 2, 64):
-        a = np.random.default_rng(0).integers(-9, 9, size=(order, 3)).astype(float)
-        np.testing.assert_array_equal(walsh_transform(a), hadamard(order) @ a)
