@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rf.variance.variance import VarianceModel
+from rf.variance import VarianceModel
 from spectra.base.numbers import positive_number
 from spectra.errors import ParameterError
 

@@ -128,7 +128,7 @@ def make_features(kernel: PaperKernel, method: str, columns: int, seed: int) -> 
         raise ParameterError(f"{method} does not support the kernel {kernel.name}.")
     return SpectralFeatures(
         kernel.text,
-        coupling=_COUPLINGS[method],  # type: ignore[arg-type]
+        coupling=_COUPLINGS[method],
         radii="iid",
         allocation="equal",
         mixed_signature="ignore",

@@ -43,7 +43,7 @@ _OTHERS = ("#e3a3a0", "#8c510a", "#01665e", "#c2a5cf", "#a6dba0", "#000000", "#f
 # Characters of the legend on an inch, and those of a line and a gap.
 _LEGEND_CHARACTERS, _HANDLE_CHARACTERS = 12.0, 7
 _MARKERS = ("o-", "s--", "^:", "v-.", "D-", "P--", "X:", "<-.")
-_STYLE = {"font.size": 10.0, "axes.grid": True, "grid.alpha": 0.3, "axes.titlesize": 10.0}
+_STYLE: Any = {"font.size": 10.0, "axes.grid": True, "grid.alpha": 0.3, "axes.titlesize": 10.0}
 
 
 def draw(

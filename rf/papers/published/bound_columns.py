@@ -9,7 +9,7 @@ from rf.papers.bounds import BOUNDS, uniform_columns
 from rf.papers.experiments.experiment import Cell, Experiment, block
 from rf.papers.experiments.measures import Compute, computed_once
 from rf.papers.experiments.methods import DELTA_GAUSSIAN, GAUSSIAN, PaperKernel
-from rf.variance.bounds import n_components_for
+from rf.variance import n_components_for
 
 __all__ = ["BOUND_COLUMNS"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,7 @@ _TEST_ROWS, _COLUMNS = 2000, 512
 _SIZES = {"500 rows": 500, "2000 rows": 2000}
 _CONSTANT, _PENALTY = 10.0, 1e-2
 # Eigenvalues of the training matrix -> those of the matrix that LIBSVM gets.
-_SPECTRA = {
+_SPECTRA: dict[str, Callable[[FloatArray], FloatArray]] = {
     "LIBSVM, exact matrix": lambda values: values,
     "LIBSVM, clipped": lambda values: np.maximum(values, 0.0),
     "LIBSVM, flipped": np.abs,
