@@ -27,17 +27,24 @@ _LOG_FROM_RATIO, _MAX_LOG_RATIO, _ROUNDING = 20.0, 1e4, 1e-12
 # Characters in a line of a title and of the vertical label.
 _TITLE_WIDTH, _LABEL_WIDTH = 44, 40
 # One colour for each method in all pictures; its variants differ by marker and line.
-_COLOURS = {
-    SPECTRA: "#1f6fb4",
-    "GRFF": "#c8442d",
-    "GORF": "#e08214",
-    "Nystroem": "#4d9221",
-    "SRF": "#8073ac",
-    "DIGMM": "#777777",
-    "RM": "#35978f",
-    "TS": "#b5882d",
-    "TRP": "#dd1c77",
-}
+_NAMES = (SPECTRA, "GRFF", "GORF", "Nystroem", "SRF", "DIGMM", "RM", "TS", "TRP")
+_COLOURS = dict(
+    zip(
+        _NAMES,
+        [
+            "#1f6fb4",
+            "#c8442d",
+            "#e08214",
+            "#4d9221",
+            "#8073ac",
+            "#777777",
+            "#35978f",
+            "#b5882d",
+            "#dd1c77",
+        ],
+        strict=True,
+    )
+)
 # Colours of other methods, none of them near those above.
 _OTHERS = ("#e3a3a0", "#8c510a", "#01665e", "#c2a5cf", "#a6dba0", "#000000", "#fdbf6f", "#67a9cf")
 # Characters of the legend on an inch, and those of a line and a gap.

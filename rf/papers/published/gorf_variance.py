@@ -73,7 +73,8 @@ def _published_radii(kernel: PaperKernel, dim: int) -> tuple[FloatArray, FloatAr
     radii = (np.arange(_POINTS) + 0.5) * (end / _POINTS)
     wide = np.exp(-0.5 * radii**2)
     narrow = np.exp(-0.5 * (kernel.length * radii) ** 2)
-    return radii, np.asarray(wide / wide.sum() - narrow / narrow.sum())
+    masses: FloatArray = wide / wide.sum() - narrow / narrow.sum()
+    return np.asarray(radii, dtype=float), masses
 
 
 def _variance(model: VarianceModel, dim: int, method: str) -> FloatArray:
