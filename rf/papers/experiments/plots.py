@@ -20,7 +20,8 @@ from rf.papers.experiments.ledger import Ledger
 __all__ = ["draw"]
 
 _PANELS_PER_ROW = 3
-_SEPARATOR = re.compile(r"[,:]")  # after the name of a method comes that of a variant
+# After the name of a method comes that of a variant; an interval is a name.
+_SEPARATOR, _BIAS = re.compile(r"[,:]"), ": its bias"
 # An axis is logarithmic if its largest value is _LOG_FROM_RATIO times the smallest; it then covers
 # at most the ratio _MAX_LOG_RATIO.  Values below _ROUNDING are errors of exact maps and ignored.
 _LOG_FROM_RATIO, _MAX_LOG_RATIO, _ROUNDING = 20.0, 1e4, 1e-12
@@ -98,7 +99,8 @@ def _styles(methods: Sequence[str]) -> dict[str, tuple[Any, str]]:
     others = cycle(_OTHERS)
     colours, seen, styles = dict[str, Any](_COLOURS), dict[str, int](), {}
     for method in methods:
-        base = _SEPARATOR.split(method)[0]
+        name = method.removesuffix(_BIAS)
+        base = name if name.startswith("[") else _SEPARATOR.split(name)[0]
         if base not in colours:
             colours[base] = next(others)
         variant = seen[base] = seen.get(base, -1) + 1

@@ -258,8 +258,9 @@ def _kept(name):
 
 def test_the_summary_says_what_became_of_every_published_number():
     summary = (PAGES.parent / "papers.md").read_text(encoding="utf-8")
+    assert sorted(EXPERIMENTS) == SHOWN
     for name in SHOWN:
-        assert f"[{name}](reproduced/{name}.md)" in summary
+        assert f"(reproduced/{name}.md)" in summary
         experiment, ledger, runs = _kept(name)
         counted = tally(experiment, experiment.cells(), ledger, runs)
         row = f"| [{name}](reproduced/{name}.md) | {counted.row()} | "
