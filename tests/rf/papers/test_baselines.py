@@ -60,9 +60,21 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
+def _needs_more_columns(estimator):
+    """DIGMM refuses the one or two columns that these checks set."""
+    checks = """check_dont_overwrite_parameters check_methods_sample_order_invariance
+        check_methods_subset_invariance check_fit2d_1sample check_fit2d_1feature
+        check_fit2d_predict1d"""
+    reason = "needs more columns than dimensions"
+    return dict.fromkeys(checks.split(), reason) if isinstance(estimator, DIGMM) else {}
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::rf.features.ask.DroppedPartWarning")
-@parametrize_with_checks([c() for name, c in BASELINES.items() if name not in (*FEW, *OURS)])
+@parametrize_with_checks(
+    [c() for name, c in BASELINES.items() if name not in (*FEW, *OURS)],
+    expected_failed_checks=_needs_more_columns,
+)
 def test_scikit_learn_contract_of_the_others(estimator, check):
     check(estimator)
 
