@@ -328,7 +328,7 @@ def _design(arguments: argparse.Namespace) -> None:
 def _tour(arguments: argparse.Namespace) -> Any:
     check_writable(arguments.out, PICTURE_SUFFIXES)
     # The tour and the web app use the package rf, which spectra must not import at its start.
-    return importlib.import_module("rf.papers.tour").run(arguments.out)
+    return importlib.import_module("rf.cli.tour").run(arguments.out)
 
 
 def _explore(arguments: argparse.Namespace) -> Any:

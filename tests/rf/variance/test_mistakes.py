@@ -9,7 +9,7 @@ from scipy import linalg, stats
 from sklearn.kernel_approximation import Nystroem
 
 from rf.papers.baselines import IndefiniteNystroem, RandomMaclaurin
-from rf.papers.baselines.dot_product.power_series import taylor_coefficients
+from rf.papers.baselines.dot_product import taylor_coefficients
 from rf.sampling.coupling import iid, orthogonal
 from rf.sampling.frequencies import draw_repeatedly
 from rf.variance.variance import VarianceModel
