@@ -141,7 +141,7 @@ def _exact_on(metric: Any, problem: Problem) -> list[Candidate]:
     if columns > problem.n_components:
         return not_applicable(_NAME, f"needs {columns} columns")
     exact = RadialPolynomialMap.of(coefficients, np.array(problem.centre), problem.z_max)
-    return [_candidate(f"of degree {size - 1} in z^2", exact)]
+    return [_candidate(f"of degree {size - 1} in z^2", exact, None)]
 
 
 @_exact_on.register
@@ -154,12 +154,12 @@ def _(metric: Sphere, problem: Problem) -> list[Candidate]:
         return not_applicable(_NAME, f"needs {columns} columns")
     monomials = MonomialMap.of(problem.dim, coefficients)
     exact = MonomialFeatureMap(monomials, monomials.signature)
-    return [_candidate(f"of degree {len(coefficients) - 1}", exact, on_whole_sphere=True)]
+    return [_candidate(f"of degree {len(coefficients) - 1}", exact, 2.0)]
 
 
-def _candidate(kind: str, exact: SymmetricMap, *, on_whole_sphere: bool = False) -> Candidate:
+def _candidate(kind: str, exact: SymmetricMap, z_max: float | None) -> Candidate:
     columns, draw = exact.signature.size, partial(_return_map, exact)
-    return Candidate(f"{_NAME} {kind}", columns, "", draw, on_whole_sphere=on_whole_sphere)
+    return Candidate(f"{_NAME} {kind}", columns, "", draw, z_max, is_unbiased=True)
 
 
 def _return_map(exact: SymmetricMap, rng: np.random.Generator) -> SymmetricMap:

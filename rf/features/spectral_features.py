@@ -191,7 +191,18 @@ class SpectralFeatures(BaseSpectralFeatures):
         if self._lengths is not None:
             heading += f" Rows are divided by {describe_lengths(self._lengths)}."
         error = "" if self.table_ is None else describe_error(self.expected_error_)
-        return "\n".join(line for line in (heading, self.scheme_.explain(), error) if line)
+        lines = (heading, self.scheme_.explain(), error, self._describe_alternative())
+        return "\n".join(line for line in lines if line)
+
+    def _describe_alternative(self) -> str:
+        """What domain="data" could do, for the default; empty if another choice was made."""
+        rows, kernel = self.scheme_.rows, self.kernel_
+        is_default = self.domain is None and self.coupling == "auto"
+        if not is_default or rows is None or kernel is None or not kernel.is_symmetric:
+            return ""
+        from rf.dot_product.comparison import describe_nystroem
+
+        return describe_nystroem(kernel, rows, self.n_components)
 
     def _options(self) -> SamplingOptions:
         return SamplingOptions(self.coupling, self.radii, self.allocation)

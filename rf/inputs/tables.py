@@ -156,8 +156,8 @@ def _parse(text: str, given: dict[str, Any]) -> Any:
     from spectra.kernels.catalogue import any_kernel_from_text, catalogue, parse_name
 
     name, values = parse_name(text, given)
-    if name in catalogue.asymmetric:
-        return catalogue[name](**values)
+    if name in catalogue and catalogue.by_name[name].id not in catalogue.entries:
+        return catalogue.by_name[name](**values)
     return any_kernel_from_text(text, parameters=given)
 
 

@@ -127,6 +127,10 @@ class TableScheme(Scheme):
         return "weighted" if kind == "shifted" and self.table.one_shift() is None else kind
 
     @property
+    def is_unbiased(self) -> bool:
+        return self.bias == 0.0 and not np.isfinite(self.table.domain)
+
+    @property
     def bias(self) -> float:
         """Bound of the difference between the kernel and the mean of the estimate."""
         return float(self.table.bias)

@@ -1,9 +1,9 @@
 """Tables of spectral measures: draw frequencies, compute the exact kernel, save and load.
 
 Needs numpy and scipy only.  Read in this order: ``tails/wave_sum`` and ``tails/wave_tail``
-(oscillating tails), ``radial/radial_law`` (the distribution of the radius), ``parts`` and
-``l1_law`` (the parts of a measure), and
-``spectral_table``, with ``table_file`` for its file and ``kept_tables`` for the cache on disk.
+(oscillating tails), ``radial/radial_law`` (the distribution of the radius), ``parts`` (of a
+measure), and ``spectral_table``, with ``table_file`` for its file and ``kept_tables`` for the cache
+on disk.
 ``radial/plane_wave`` and ``radial/panel_integrals`` compute the expectation of a plane wave,
 ``radial/fast_quantiles`` speeds up draws.
 """

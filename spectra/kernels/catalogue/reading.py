@@ -67,6 +67,11 @@ def kernel_from_text(
     matern(nu=3/2, length=1)
     """
     name, values = parse_name(text, parameters)
+    if name in catalogue and catalogue.by_name[name].id in catalogue.on_data:
+        raise ParameterError(
+            f"{text!r} is not a function of |x - y|, and its features are made for data: pass it "
+            f"to rf.SpectralFeatures, or use catalogue[{name!r}](...) with gram(X)."
+        )
     if name in catalogue.asymmetric:
         raise ParameterError(
             f"{text!r} is an asymmetric kernel, which is a function of x - y, not of |x - y|. Pass "
