@@ -21,6 +21,7 @@ from rf.dot_product.exact_powers import exact_candidates
 from rf.dot_product.neurons import neuron_candidates
 from rf.dot_product.nystroem import nystroem_candidates
 from rf.dot_product.problem import Problem
+from rf.dot_product.split_powers import split_candidates
 from rf.feature_maps.feature_map import FeatureMap
 from rf.inputs.rows import FITTING_ADVICE
 from rf.inputs.tables import resolve_spectrum
@@ -35,6 +36,7 @@ from spectra.errors import (
     TimeLimitError,
     UndecidedError,
 )
+from spectra.kernels.metrics import InnerProduct
 
 __all__ = ["METHODS", "Comparison", "compare", "describe_nystroem"]
 
@@ -67,12 +69,13 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         "exact polynomial": exact_candidates,
         "designed waves": design_candidates,
         "steps and ramps": neuron_candidates,
+        "split powers": split_candidates,
         "random frequencies": table_candidates,
         "Nystroem": nystroem_candidates,
     }
 )
-# Methods for any kernel, compared if biased features are asked for.
-_FOR_ALL_KERNELS = ("random frequencies", "Nystroem")
+# Methods for kernels of every metric, compared if biased features are asked for.
+_FOR_ALL = {"random frequencies", "Nystroem"}
 
 # Number of draws of each candidate: the errors of two draws differ by about ten percent.
 _DRAWS = 4
@@ -204,9 +207,12 @@ def _is_positive_definite_on_sphere(problem: Problem) -> bool:
 def _methods_for(problem: Problem) -> Mapping[str, Method]:
     if problem.given_design is not None:
         return {"the given design": design_candidates}
-    names = [n for n in METHODS if n not in _FOR_ALL_KERNELS] if np.isfinite(problem.z_max) else []
-    names += _FOR_ALL_KERNELS if problem.compares_all else ()
-    return {name: METHODS[name] for name in names}
+    names = set(METHODS) if problem.compares_all else set(METHODS) - _FOR_ALL - {"split powers"}
+    if isinstance(problem.kernel.metric, InnerProduct):
+        names = names & _FOR_ALL - {"random frequencies"} | {"exact polynomial", "split powers"}
+    elif np.isinf(problem.z_max):
+        names &= _FOR_ALL
+    return {name: method for name, method in METHODS.items() if name in names}
 
 
 def _measured(

@@ -28,8 +28,8 @@ from rf.dot_product.problem import Problem
 from rf.feature_maps.monomials import MonomialMap, count_monomials
 from rf.inputs.rows import dense
 from spectra.base.arrays import FloatArray
-from spectra.formula.reader.parsing import U, Z
-from spectra.kernels.metrics import Sphere
+from spectra.formula.reader.parsing import T, U, Z
+from spectra.kernels.metrics import InnerProduct, Sphere
 
 if TYPE_CHECKING:
     from spectra.kernels.kernel import Kernel
@@ -145,16 +145,31 @@ def _exact_on(metric: Any, problem: Problem) -> list[Candidate]:
 
 
 @_exact_on.register
+def _(metric: InnerProduct, problem: Problem) -> list[Candidate]:
+    formula = problem.kernel.expr
+    if not formula.is_polynomial(T):
+        return not_applicable(_NAME, "the kernel is not a polynomial in t")
+    coefficients = [float(a) for a in reversed(sympy.Poly(formula, T).all_coeffs())]
+    return _monomial_candidates(problem, coefficients, np.inf)
+
+
+@_exact_on.register
 def _(metric: Sphere, problem: Problem) -> list[Candidate]:
     coefficients = _coefficients_in_u(problem.kernel, problem.dim)
     if coefficients is None:
         return not_applicable(_NAME, "the kernel is not a polynomial in u")
+    return _monomial_candidates(problem, coefficients, 2.0)
+
+
+def _monomial_candidates(
+    problem: Problem, coefficients: Sequence[float], z_max: float
+) -> list[Candidate]:
     columns = count_monomials(problem.dim, coefficients)
     if columns > problem.n_components:
         return not_applicable(_NAME, f"needs {columns} columns")
     monomials = MonomialMap.of(problem.dim, coefficients)
     exact = MonomialFeatureMap(monomials, monomials.signature)
-    return [_candidate(f"of degree {len(coefficients) - 1}", exact, 2.0)]
+    return [_candidate(f"of degree {len(coefficients) - 1}", exact, z_max)]
 
 
 def _candidate(kind: str, exact: SymmetricMap, z_max: float | None) -> Candidate:

@@ -18,7 +18,7 @@ from rf.schemes.choose import FittedPlan, Request, draw_from, refuse_lengths
 from spectra.designs import Design
 from spectra.errors import InfiniteMassError, ParameterError
 from spectra.kernels.base_kernel import BaseKernel
-from spectra.kernels.metrics import EUCLIDEAN, Euclidean, L1Metric, Sphere
+from spectra.kernels.metrics import EUCLIDEAN, Euclidean, InnerProduct, L1Metric, Sphere
 from spectra.verdict import Status, existence
 
 __all__ = ["design_plan"]
@@ -87,6 +87,16 @@ def _(metric: L1Metric, kernel: Any, request: Request, error: Error) -> FittedPl
     )
 
 
+@_plan_for.register
+def _(metric: InnerProduct, kernel: Any, request: Request, error: Error) -> FittedPlan | None:
+    if request.domain not in (None, "data") or request.options.coupling != "auto":
+        raise ParameterError(
+            f"{kernel} is a kernel of the inner product, without distances or frequencies: omit "
+            "coupling, and take domain=None or 'data'."
+        )
+    return _design(kernel, request, "The kernel is defined for rows of any length.")
+
+
 def _design(source: Any, request: Request, why: str) -> FittedPlan:
     """The best of several methods for the rows; for a chosen coupling, a table that is designed."""
     X, coupling = request.rows, request.options.coupling
@@ -102,6 +112,11 @@ def _design(source: Any, request: Request, why: str) -> FittedPlan:
     if comparison.best.scheme is not None:
         plan = draw_from(resolve_spectrum(problem.kernel, problem.dim), request)
         return replace(plan, scheme=replace(plan.scheme, note=comparison.explain()))  # type: ignore[type-var]
+    if isinstance(problem.kernel.metric, InnerProduct) and comparison.method == "split powers":
+        refuses = comparison.best.z_max is None
+        rows = replace(problem.row_range, refuses=refuses)
+        z_max = 2.0 * rows.largest if refuses else np.inf
+        return FittedPlan(comparison, problem.kernel, rows, z_max)
     domain = comparison.z_max if comparison.best.z_max is None else np.inf
     # X needs no check: its range was checked by make_problem.
     row_range = RowRange(domain, problem.sphere, centre_of(X))

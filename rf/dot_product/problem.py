@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, final
@@ -10,6 +11,7 @@ import joblib
 import numpy as np
 from scipy.spatial.distance import pdist
 
+from rf.inputs.arrays import user_stacklevel
 from rf.inputs.rows import (
     MARGIN,
     centre_of,
@@ -20,6 +22,7 @@ from rf.inputs.rows import (
     sample_of_rows,
 )
 from spectra.base.arrays import FloatArray, IntArray
+from spectra.base.numbers import NORM_TOLERANCE
 from spectra.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -27,10 +30,12 @@ if TYPE_CHECKING:
     from spectra.designs import Design
     from spectra.kernels.kernel import Kernel
 
-__all__ = ["Problem", "make_problem", "rows_to_fit"]
+__all__ = ["NormRange", "Problem", "make_problem", "rows_to_fit"]
 
 # Number of rows on which methods are compared: 130 816 pairs.
 _COMPARED_ROWS = 512
+# Rows longer than the longest fitted one by this factor get a warning.
+_LONG = 2.0**0.5
 # Of fewer rows none is held out.
 _FEWEST_ROWS = 30
 # A fixed seed, any number: the sample of rows depends on the data and not on random_state.
@@ -49,6 +54,55 @@ def rows_to_fit(n_columns: int) -> int:
 
 @final
 @dataclass(frozen=True)
+class NormRange:
+    """Rows of norms up to ``largest``, with no negative entries if ``nonnegative``.
+
+    ``refuses``: whether other rows are refused; else the variance of long ones is large, and there
+    is a warning.
+    """
+
+    largest: float
+    nonnegative: bool
+    refuses: bool = True
+
+    @property
+    def products(self) -> tuple[float, float]:
+        """The least and the largest inner product of two such rows."""
+        square = self.largest**2
+        return (0.0 if self.nonnegative else -square), square
+
+    def check(self, X: Any, *, at_any_distance: bool = False) -> None:
+        """Raise for other rows; ``at_any_distance`` omits the check."""
+        if at_any_distance:
+            return
+        norms = norms_of(X)
+        worst = int(norms.argmax())
+        if not self.refuses:
+            if norms[worst] > _LONG * self.largest:
+                warnings.warn(
+                    f"Row {worst} has the norm {norms[worst]:.6g}, and the fitted rows have norms "
+                    f"up to {self.largest:.6g}: the variance of its features is large. Fit on rows "
+                    "of this length, or divide the rows (length_scale).",
+                    stacklevel=user_stacklevel(),
+                )
+            return
+        if norms[worst] > self.largest * (1.0 + NORM_TOLERANCE) or (
+            self.nonnegative and X.min() < 0.0
+        ):
+            found = f"Row {worst} has the norm {norms[worst]:.6g}"
+            raise DataError(
+                f"{found}, or a row has a negative entry, and the polynomial of these features "
+                f"approximates the kernel for rows of norms up to {self.largest:.6g}"
+                f"{' without negative entries' * self.nonnegative}. Fit on rows with a larger "
+                "range, or turn this check off with outside='ignore'."
+            )
+
+    def check_between(self, X: Any, Y: Any) -> None:
+        """Two rows of the range have no other condition."""
+
+
+@final
+@dataclass(frozen=True)
 class Problem:
     """A kernel to approximate at the distances of the data.
 
@@ -60,7 +114,7 @@ class Problem:
     ``positive``: whether columns must have the signature +1 for a positive definite zonal kernel;
     ``given_design``: the design to use instead of a comparison, or None; ``compares_all``: whether
     biased methods are compared too, and features from the table, drawn with ``options``, on rows
-    that are held out.
+    that are held out; ``row_range``: the norms of the rows.
     """
 
     kernel: Kernel
@@ -75,15 +129,18 @@ class Problem:
     given_design: Design | None = None
     compares_all: bool = False
     options: SamplingOptions | None = None
+    row_range: Any = None
 
     @classmethod
     def of(cls, kernel: Kernel, X: Any, n_components: int, z_max: float, **options: Any) -> Self:
         """The problem for rows X; ``options``: the fields after z_max."""
-        most = _SAMPLED_ROWS
+        most = _SAMPLED_ROWS + _COMPARED_ROWS * bool(np.isinf(z_max))
         if options.get("compares_all"):
             most = rows_to_fit(n_components) + _COMPARED_ROWS
         sample = sample_of_rows(X, np.random.default_rng(_SEED), most).copy()
         centre, digest = tuple(centre_of(X).tolist()), joblib.hash(sample)
+        largest = float(norms_of(X).max()) * (1.0 + MARGIN) or 1.0
+        options |= {"row_range": NormRange(largest, bool(X.min() >= 0.0))}
         return cls(kernel, sample, digest, X.shape[0], centre, n_components, z_max, **options)
 
     @property
@@ -122,8 +179,8 @@ class Problem:
     @property
     def n_held_out(self) -> int:
         """Number of sampled rows on which methods are compared that are not fitted to them."""
-        n = self.sample.shape[0]
-        return min(_COMPARED_ROWS, n // 3) if self.compares_all and n >= _FEWEST_ROWS else 0
+        n, needed = self.sample.shape[0], self.compares_all or np.isinf(self.z_max)
+        return min(_COMPARED_ROWS, n // 3) if needed and n >= _FEWEST_ROWS else 0
 
 
 def make_problem(
@@ -143,6 +200,7 @@ def make_problem(
     """
     from spectra.designs import Design
     from spectra.kernels.composite import CompositeKernel
+    from spectra.kernels.dot_product import DotProductKernel
     from spectra.kernels.kernel import Kernel
 
     dim, kernel, given_design = X.shape[1], source, None
@@ -152,6 +210,9 @@ def make_problem(
                 f"The design was made for dimension {source.dim}, and X has {dim} column(s)."
             )
         given_design, kernel, domain = source, source.kernel, source.domain[1]
+    elif isinstance(kernel, DotProductKernel):
+        note = f"{why} Methods are compared on rows that were held out."
+        return Problem.of(kernel, X, n_components, np.inf, note=note, **options)
     elif options.get("compares_all") and isinstance(kernel, CompositeKernel):
         if not kernel.is_symmetric:
             raise ParameterError(

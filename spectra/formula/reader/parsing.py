@@ -19,13 +19,15 @@ from spectra.errors import ParameterError
 from spectra.formula.reader.parameters import exact_parameter, exact_parameters, refuse_unused
 from spectra.formula.reader.text import Parser, normalize_text, sympy_to_text
 
-__all__ = ["U", "Z", "parse_formula"]
+__all__ = ["T", "U", "Z", "parse_formula"]
 
 #: The distance |x - y|, the variable of radial kernels.
 Z = sympy.Symbol("z", nonnegative=True)
 #: The inner product <x, y> on the unit sphere, the variable of zonal kernels.
 U = sympy.Symbol("u", real=True)
-_VARIABLES = {"z": Z, "u": U}
+#: The inner product <x, y> of rows of any length.
+T = sympy.Symbol("t", real=True)
+_VARIABLES = {"z": Z, "u": U, "t": T}
 
 
 @staged("reading the formula", advice="write a shorter formula, or pass a callable")
@@ -44,8 +46,8 @@ def parse_formula(
         decimals are exact: ``0.1`` is 1/10.  A sympy symbol is identified by its name; its
         assumptions are ignored.
     variable
-        ``"z"`` for a radial kernel (the nonnegative symbol :data:`Z`) or ``"u"`` for a zonal
-        kernel (the real symbol :data:`U`).
+        ``"z"`` for a radial kernel (the nonnegative symbol :data:`Z`), ``"u"`` for a zonal kernel
+        (the real symbol :data:`U`) or ``"t"`` for one of the inner product (:data:`T`).
     parameters
         Finite real values of the other names in the formula; see :func:`exact_parameter`.
 
@@ -59,7 +61,8 @@ def parse_formula(
     """
     if variable not in _VARIABLES:
         raise ParameterError(
-            f"the variable {variable!r} is unknown; it is 'z' for radial and 'u' for zonal kernels"
+            f"the variable {variable!r} is unknown; it is 'z' for radial kernels, 'u' for zonal "
+            "ones, and 't' for those of the inner product"
         )
     symbol, values = _VARIABLES[variable], exact_parameters(parameters, variable)
     if isinstance(formula, str):

@@ -12,6 +12,7 @@ import sympy
 from spectra.errors import ParameterError
 from spectra.formula.reader.parameters import exact_parameter
 from spectra.kernels.composite import CompositeKernel
+from spectra.kernels.dot_product import DotProductKernel
 from spectra.kernels.kernel import Kernel, radial, zonal
 
 __all__ = [
@@ -97,7 +98,7 @@ class Entry:
         else:
             text = self.formula.removesuffix(f" on z <= {self.support}")
             kernel = radial(text, support=values.get(self.support), **values)
-        if isinstance(kernel, Kernel):
+        if isinstance(kernel, Kernel | DotProductKernel):
             kernel = replace(kernel, label=self.call_text(values))
         return kernel
 
