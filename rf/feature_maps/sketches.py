@@ -67,9 +67,9 @@ def _projections(dim: int, pairs: int, rng: np.random.Generator) -> Any:
 
 def _orthogonal_projections(dim: int, pairs: int, rng: np.random.Generator) -> Any:
     size = 1 << (dim - 1).bit_length()
-    rows = hadamard(size)[:, :dim]
-    blocks = [
-        rows[rng.permutation(size)[: min(size, pairs - start)]] * _projections(1, dim, rng)
-        for start in range(0, pairs, size)
-    ]
+    matrix, blocks = hadamard(size), []
+    for start in range(0, pairs, size):
+        # Without random columns, rows of fewer than ``size`` entries would be correlated.
+        rows, columns = rng.permutation(size)[: pairs - start], rng.permutation(size)[:dim]
+        blocks.append(matrix[np.ix_(rows, columns)] * _projections(1, dim, rng))
     return np.concatenate(blocks).T

@@ -12,6 +12,7 @@ from rf import GORF, GRFF, ORF, RFF, AsKRFF
 from rf.papers.baselines.base import Baseline
 from rf.papers.baselines.digmm import DIGMM
 from rf.papers.baselines.dot_product.exact_polynomial import ExactPolynomial
+from rf.papers.baselines.dot_product.optimised_maclaurin import OptimisedMaclaurin
 from rf.papers.baselines.dot_product.random_maclaurin import RandomMaclaurin
 from rf.papers.baselines.dot_product.sketches import TensorizedRandomProjection, TensorSketch
 from rf.papers.baselines.gaussian_blocks.circulant import SignedCirculant
@@ -21,6 +22,7 @@ from rf.papers.baselines.gaussian_blocks.sorf import SORF
 from rf.papers.baselines.nystroem import IndefiniteNystroem
 from rf.papers.baselines.polynomial_grff import PolynomialGRFF
 from rf.papers.baselines.published_grff import PublishedGRFF
+from rf.papers.baselines.quadrature import QuadratureFeatures
 from rf.papers.baselines.srf import SphericalRandomFeatures
 
 __all__ = [
@@ -35,8 +37,10 @@ __all__ = [
     "ExactPolynomial",
     "Fastfood",
     "IndefiniteNystroem",
+    "OptimisedMaclaurin",
     "PolynomialGRFF",
     "PublishedGRFF",
+    "QuadratureFeatures",
     "QuasiMonteCarlo",
     "RandomMaclaurin",
     "SignedCirculant",

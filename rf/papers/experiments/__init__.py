@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from rf.papers.experiments.columns import COLUMNS
 from rf.papers.experiments.he.ask_accuracy import ASK_ACCURACY
 from rf.papers.experiments.he.ask_curves import ASK_CURVES, ASK_MASSES
 from rf.papers.experiments.he.ask_errors import ASK_ERRORS
@@ -40,5 +41,6 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
         "ask-accuracy": ASK_ACCURACY,
         "gaussian-errors": GAUSSIAN_ERRORS,
         "nystroem-losses": NYSTROEM_LOSSES,
+        "columns": COLUMNS,
     }
 )

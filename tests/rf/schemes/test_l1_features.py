@@ -53,3 +53,9 @@ def test_an_infinite_kernel_and_one_without_a_route_are_approximated_too():
 def test_systems_that_draw_from_a_table_say_that_there_is_none():
     with pytest.raises(NoRouteError, match="domain='data'"):
         RFF(sp.l1("Max(2 - z, 0)")).fit(np.eye(3))
+
+
+def test_text_of_the_euclidean_truncated_distance_gets_a_note():
+    X = np.random.default_rng(0).uniform(size=(40, 1))
+    with pytest.warns(UserWarning, match="tl1"):
+        features("Max(3/2 - z, 0)", 20).fit(X)
