@@ -10,3 +10,8 @@ of low powers (``designed_waves``), and random neurons for arc-cosine kernels (`
 If biased features are asked for (``domain="data"``), features from the table and Nystroem features
 (``nystroem``) are compared too, for any symmetric kernel, on rows that are held out.
 """
+
+from rf.dot_product.nystroem import draw_pivots
+from rf.dot_product.split_powers import SplitFit
+
+__all__ = ["SplitFit", "draw_pivots"]

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from rf.dot_product.nystroem import draw_pivots
+from rf.dot_product import draw_pivots
 from rf.papers.baselines.base import Baseline, kernel_matrix
 from spectra.base.arrays import FloatArray, IntArray
 from spectra.errors import ParameterError

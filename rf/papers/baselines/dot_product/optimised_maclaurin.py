@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from rf.dot_product.split_powers import SplitFit
+from rf.dot_product import SplitFit
 from rf.papers.baselines.base import Baseline
 from rf.papers.baselines.dot_product.power_series import check_coefficients
 from spectra.base.arrays import FloatArray
