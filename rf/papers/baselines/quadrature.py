@@ -11,7 +11,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from rf.papers.baselines.base import Baseline
-from rf.sampling.coupling import orthogonal
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 
@@ -82,7 +81,12 @@ class QuadratureFeatures(Baseline):
         vertices = np.linalg.svd(centred)[0][:, :d]
         vertices /= np.linalg.norm(vertices, axis=1, keepdims=True)
         rho = np.sqrt(rng.chisquare(d + 2, size=rules))
-        self._points = np.concatenate([r * vertices @ orthogonal(d, d, rng) for r in rho])
+        # The signs make the orthogonal factors Haar distributed.
+        factors = [np.linalg.qr(rng.normal(size=(d, d))) for _ in rho]
+        rotations = [Q * np.sign(np.diag(R)) for Q, R in factors]
+        self._points = np.concatenate(
+            [r * vertices @ Q for r, Q in zip(rho, rotations, strict=True)]
+        )
         self._weights = np.repeat(d / ((d + 1) * rho**2 * rules), d + 1)
         at_zero = float(np.mean(1.0 - d / rho**2))
         self._at_zero = np.sqrt(abs(at_zero))
