@@ -110,7 +110,7 @@ class Comparison(DesignedScheme):
         return self.problem.z_max if self.best.z_max is None else self.best.z_max
 
     @property
-    def rows(self) -> Any:  # type: ignore[override]
+    def rows(self) -> Any:
         """The sampled rows, unless biased methods were compared already."""
         return None if self.problem.compares_all else self.problem.sample
 

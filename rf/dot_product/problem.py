@@ -117,7 +117,7 @@ class Problem:
     that are held out; ``row_range``: the norms of the rows.
     """
 
-    kernel: Kernel
+    kernel: Any
     sample: Any = field(compare=False)
     digest: str
     n_rows: int
@@ -132,7 +132,7 @@ class Problem:
     row_range: Any = None
 
     @classmethod
-    def of(cls, kernel: Kernel, X: Any, n_components: int, z_max: float, **options: Any) -> Self:
+    def of(cls, kernel: Any, X: Any, n_components: int, z_max: float, **options: Any) -> Self:
         """The problem for rows X; ``options``: the fields after z_max."""
         most = _SAMPLED_ROWS + _COMPARED_ROWS * bool(np.isinf(z_max))
         if options.get("compares_all"):

@@ -180,7 +180,7 @@ def _make_blocks(
             # The functions s^0, s^1, ... are scaled, and their Gram matrix on the rows is that of
             # R'R: the eigenvectors of R diag(own) R' are orthogonal functions on the rows.
             scale = np.sqrt(np.mean(powers**2, axis=0)) + 1e-300
-            R = np.linalg.qr(powers / scale / np.sqrt(n), mode="r")
+            R: Any = np.linalg.qr(powers / scale / np.sqrt(n), mode="r")
             values, vectors = np.linalg.eigh((R * own * scale**2) @ R.T)
             with_kernel = np.linalg.lstsq(R, vectors, rcond=1e-13)[0] / scale[:, None]
         else:
@@ -260,7 +260,7 @@ def power_coefficients(kernel: Any, least: float, largest: float) -> tuple[Float
         error = float(np.abs(found(t) - exact).max())
         if error <= _POLYNOMIAL_ERROR * float(np.sqrt(np.mean(exact**2))):
             break
-    return found.convert(kind=Polynomial).coef, error
+    return np.asarray(found.convert(kind=Polynomial).coef, dtype=float), error
 
 
 def split_candidates(problem: Problem) -> list[Candidate]:

@@ -18,6 +18,7 @@ from typing import Any, final
 
 import numpy as np
 from scipy.spatial.distance import pdist
+from sklearn.preprocessing import normalize
 
 from rf import ORF, RFF, SpectralFeatures
 from rf.papers.baselines import (
@@ -53,7 +54,7 @@ class _Setting:
 
 def _scaled(train: FloatArray, new: FloatArray, scaling: str) -> tuple[FloatArray, FloatArray]:
     if scaling == "unit":
-        return tuple(X / np.linalg.norm(X, axis=1, keepdims=True) for X in (train, new))  # type: ignore[return-value]
+        return normalize(train), normalize(new)
     if scaling == "largest":
         norm = np.linalg.norm(train, axis=1).max()
         return train / norm, new / norm
@@ -128,7 +129,7 @@ def _gram(setting: _Setting, method: str, columns: int, seed: int) -> FloatArray
 
 def _gaussian_rate(kernel: str, dim: int) -> float:
     """gamma of exp(-gamma z^2); 0 for other kernels."""
-    return _RATES.get(kernel, lambda dim: 0.0)(dim)
+    return _RATES[kernel](dim) if kernel in _RATES else 0.0
 
 
 def _activation(kernel: str) -> str:

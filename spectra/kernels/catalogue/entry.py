@@ -81,7 +81,7 @@ class Entry:
     zonal: bool = False
     note: str = ""
     aliases: tuple[str, ...] = ()
-    build: Callable[..., Kernel | CompositeKernel] | None = None
+    build: Callable[..., Kernel | CompositeKernel | DotProductKernel] | None = None
 
     def __call__(self, *positional: Any, **parameters: Any) -> Any:
         """Make the kernel from parameters given by name; the others have their defaults."""

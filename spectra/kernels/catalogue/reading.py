@@ -19,7 +19,7 @@ from spectra.formula.reader.wording import shorten
 from spectra.kernels.catalogue.entry import Entry
 from spectra.kernels.catalogue.named import catalogue
 from spectra.kernels.composite import CompositeKernel, of_factor
-from spectra.kernels.dot_product import DotProductKernel, dot_product
+from spectra.kernels.dot_product import dot_product
 from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.kernels.metrics import L1
 
@@ -161,7 +161,7 @@ def any_kernel_from_text(
     metric: Literal["l2", "l1"] = "l2",
     parameters: Mapping[str, Any] | None = None,
     **options: Any,
-) -> Kernel | CompositeKernel | DotProductKernel:
+) -> Any:
     """Make a kernel from text: radial, zonal, of t = <x, y>, of l1 distances, or of groups.
 
     ``metric`` selects the distance z, Euclidean or l1.  Text with ``.on(`` is a kernel of groups of
