@@ -35,6 +35,7 @@ _MODULE_OF = {
     "catalogue": "kernels.catalogue",
     "derive": "derivation",
     "design": "designs",
+    "dot_product": "kernels.dot_product",
     "existence": "verdict",
     "l1": "kernels.kernel",
     "radial": "kernels.kernel",

@@ -182,6 +182,12 @@ class BaseSpectralFeatures(
         check_is_fitted(self)
         return self.scheme_.expected_error(self.feature_map_.extra_variance)
 
+    @property
+    def is_unbiased_(self) -> bool:
+        """Whether the mean of the estimate over draws is the kernel, for all rows."""
+        check_is_fitted(self)
+        return self.scheme_.is_unbiased
+
     @by_chunks
     def transform(self, X: Any, *, out: NDArray[Any] | None = None) -> Any:
         """The (left) features Z of rows: K is estimated by (Z * signature_) @ Z.T.

@@ -29,7 +29,8 @@ class SpectralFeatures(BaseSpectralFeatures):
     Parameters
     ----------
     kernel : Kernel, Entry, str, SpectralMeasure, design or SpectralTable, default="gaussian"
-        A str is a name of ``spectra.catalogue`` or a formula in z = |x - y| or u = <x, y>.  A
+        A str is a name of ``spectra.catalogue`` or a formula in z = |x - y|, in u = <x, y> of rows
+        of length 1, or in t = <x, y> of any rows.  A
         ``spectra.design(..., n_components=n)`` sets the coupling and the numbers of frequencies.
     n_components : int, default=100
         Number of output columns: n cosines, then n sines.  If it is odd, one frequency has a single
@@ -49,10 +50,11 @@ class SpectralFeatures(BaseSpectralFeatures):
         With "error" and coupling "auto", a kernel that is positive definite on the sphere gets
         features without such columns.
     domain : float, "data" or None, default=None
-        Design features for the data that approximate the kernel up to this distance of rows; "data"
-        takes it from X, with a margin.  By default features are designed only for a formula in u
-        with coupling "auto", and for kernels without a finite measure: radial ones, and l1 kernels
-        that are linear on the range of X.  Not supported for kernels of groups of columns.
+        Design features for the data that approximate the kernel up to this distance of rows.  With
+        "data", all methods are compared on rows of X that are held out, biased ones such as
+        Nystroem included, for any symmetric kernel; the best one for rows like those of X is used.
+        By default features are made for the data only for formulas in u or t = <x, y>, for radial
+        kernels without a finite measure, and for functions of the l1 distance without a table.
     outside : {"error", "ignore"}, default="error"
         What transform and gram do with rows further apart than ``z_max_``.
     kernel_params : dict, default=None
@@ -83,6 +85,8 @@ class SpectralFeatures(BaseSpectralFeatures):
         Expected relative error of the kernel matrix of X in the Frobenius norm: measured on a
         sample of X for features designed for the data; otherwise computed from the variance at a
         sample of the distances, to a few percent.
+    is_unbiased_ : bool
+        Whether the mean of the estimate over draws is the kernel, for all rows that are accepted.
     z_max_ : float
         Largest distance at which the features approximate the kernel; may be infinite.
     kernel_ : Kernel or None
@@ -191,7 +195,18 @@ class SpectralFeatures(BaseSpectralFeatures):
         if self._lengths is not None:
             heading += f" Rows are divided by {describe_lengths(self._lengths)}."
         error = "" if self.table_ is None else describe_error(self.expected_error_)
-        return "\n".join(line for line in (heading, self.scheme_.explain(), error) if line)
+        lines = (heading, self.scheme_.explain(), error, self._describe_alternative())
+        return "\n".join(line for line in lines if line)
+
+    def _describe_alternative(self) -> str:
+        """What domain="data" could do, for the default; empty if another choice was made."""
+        rows, kernel = self.scheme_.rows, self.kernel_
+        is_default = self.domain is None and self.coupling == "auto"
+        if not is_default or rows is None or kernel is None or not kernel.is_symmetric:
+            return ""
+        from rf.dot_product.comparison import describe_nystroem
+
+        return describe_nystroem(kernel, rows, self.n_components)
 
     def _options(self) -> SamplingOptions:
         return SamplingOptions(self.coupling, self.radii, self.allocation)

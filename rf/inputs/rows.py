@@ -366,6 +366,13 @@ def _distances_from(X: Any, norms: FloatArray, centre: FloatArray) -> FloatArray
 
 
 def _largest_distance(X: Any) -> float:
+    norms = norms_of(X)
+    centre = centre_of(X)
+    radius = _distances_from(X, norms, centre)
+    far = dense(X[[int(radius.argmax())]])[0]
+    # A pair that is further apart than ``far`` and its furthest row has no row near the centre.
+    least = float(_distances_from(X, norms, far).max()) - float(radius.max())
+    X = X[np.flatnonzero(radius >= least - NORM_TOLERANCE * float(norms.max()))]
     square = norms_of(X) ** 2
     largest = 0.0
     for start in range(0, X.shape[0], _BLOCK):

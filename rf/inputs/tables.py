@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from rf.inputs.arrays import user_stacklevel
 from spectra.base.arrays import FloatArray
 from spectra.errors import DataError, ParameterError
 from spectra.table import SpectralTable
@@ -146,15 +148,30 @@ def resolve_kernel(source: Any, parameters: Mapping[str, Any] | None = None) -> 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _parse_cached(text: str) -> Any:
-    return _parse(text, {})
+    kernel = _parse(text, {})
+    if "max" in text.lower() and _is_truncated_distance(kernel):
+        warnings.warn(
+            f"z in {text!r} is the Euclidean distance. The truncated l1 distance of the literature "
+            "is the catalogue's kernel 'tl1', or spectra.l1(...).",
+            stacklevel=user_stacklevel(),
+        )
+    return kernel
+
+
+def _is_truncated_distance(kernel: Any) -> bool:
+    from spectra.kernels.metrics import EUCLIDEAN
+    from spectra.kernels.profile_terms import l1_components
+
+    is_radial = getattr(kernel, "metric", None) == EUCLIDEAN and hasattr(kernel, "pieces")
+    return is_radial and bool((l1_components(kernel) or ((),))[0])
 
 
 def _parse(text: str, given: dict[str, Any]) -> Any:
     from spectra.kernels.catalogue import any_kernel_from_text, catalogue, parse_name
 
     name, values = parse_name(text, given)
-    if name in catalogue.asymmetric:
-        return catalogue[name](**values)
+    if name in catalogue and catalogue.by_name[name].id not in catalogue.entries:
+        return catalogue.by_name[name](**values)
     return any_kernel_from_text(text, parameters=given)
 
 

@@ -32,6 +32,13 @@ class Scheme(ABC):
     coupling: Any = None
     counts: tuple[int, ...] = ()
     compared: Any = ()
+    #: A sample of the rows that the features were fitted to, or None.
+    rows: Any = None
+
+    @property
+    def is_unbiased(self) -> bool:
+        """Whether the mean of the estimate is the kernel, for all rows."""
+        return True
 
     @property
     @abstractmethod

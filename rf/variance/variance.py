@@ -37,7 +37,7 @@ the covariances of the waves of a group over all pairs of its frequencies, that 
 
 .. math:: \prod_g (C_g + \tilde k_g^2) - \prod_g \tilde k_g^2.
 
-C_g is 0 for a law that no coupling draws, such as that of a truncated l1 distance.
+C_g is 0 for a law that no coupling draws.
 
 In dimension 1 cos(w.D) does not depend on the direction +-1, so every coupling acts like "iid".
 """

@@ -19,13 +19,16 @@ from spectra.errors import ParameterError
 from spectra.formula.parameters import exact_parameter, exact_parameters, refuse_unused
 from spectra.formula.text import Parser, normalize_text, sympy_to_text
 
-__all__ = ["U", "Z", "parse_formula"]
+__all__ = ["T", "U", "Z", "parse_formula"]
 
 #: The distance |x - y|, the variable of radial kernels.
 Z = sympy.Symbol("z", nonnegative=True)
 #: The inner product <x, y> on the unit sphere, the variable of zonal kernels.
 U = sympy.Symbol("u", real=True)
-_VARIABLES = {"z": Z, "u": U} | {n: sympy.Symbol(n, nonnegative=True) for n in ("k", "w", "f")}
+#: The inner product <x, y> of rows of any length.
+T = sympy.Symbol("t", real=True)
+_VARIABLES = {"z": Z, "u": U, "t": T}
+_VARIABLES |= {n: sympy.Symbol(n, nonnegative=True) for n in ("k", "w", "f")}
 
 
 @staged("reading the formula", advice="write a shorter formula, or pass a callable")
@@ -37,8 +40,8 @@ def parse_formula(
     ``formula`` is text, a sympy expression or a number.  Integers and decimals are exact: 0.1 is
     1/10.  A sympy symbol is identified by its name; its assumptions are ignored.  ``variable`` is
     "z" for a radial kernel (the nonnegative symbol :data:`Z`), "u" for a zonal kernel (the real
-    symbol :data:`U`), or "k", "w" or "f" for a spectrum; ``parameters`` has finite real values of
-    the other names.
+    symbol :data:`U`), "t" for one of the inner product (:data:`T`), or "k", "w" or "f" for a
+    spectrum; ``parameters`` has finite real values of the other names.
 
     Examples
     --------
@@ -50,7 +53,8 @@ def parse_formula(
     """
     if variable not in _VARIABLES:
         raise ParameterError(
-            f"the variable {variable!r} is unknown; it is 'z' for radial and 'u' for zonal kernels"
+            f"the variable {variable!r} is unknown; it is 'z' for radial kernels, 'u' for zonal "
+            "ones, and 't' for those of the inner product"
         )
     symbol, values = _VARIABLES[variable], exact_parameters(parameters, variable)
     if isinstance(formula, str):

@@ -340,8 +340,9 @@ def l1(formula: str | sympy.Expr, **parameters: Any) -> CompositeKernel:
     Returns
     -------
     CompositeKernel
-        Every formula has values and kernel matrices.  In several columns, spectral measures and
-        features are available for sums of multiples of ``Max(tau - z, 0)`` and ``exp(-c*z)`` only.
+        Every formula has values and kernel matrices.  In several columns, spectral measures are
+        available for sums of multiples of ``exp(-c*z)`` only; ``SpectralFeatures`` approximates the
+        others on the data.
 
     References
     ----------

@@ -17,7 +17,17 @@ from scipy.spatial.distance import cdist
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import check_unit_norms
 
-__all__ = ["EUCLIDEAN", "L1", "SPHERE", "Euclidean", "L1Metric", "Metric", "Sphere"]
+__all__ = [
+    "EUCLIDEAN",
+    "INNER_PRODUCT",
+    "L1",
+    "SPHERE",
+    "Euclidean",
+    "InnerProduct",
+    "L1Metric",
+    "Metric",
+    "Sphere",
+]
 
 
 @dataclass(frozen=True)
@@ -68,4 +78,10 @@ class L1Metric(Metric):
     name, order, text = "cityblock", 1, "|x - y|_1"
 
 
-EUCLIDEAN, SPHERE, L1 = Euclidean(), Sphere(), L1Metric()
+class InnerProduct(Metric):
+    """<x, y>, which is no distance: a kernel of it is no function of x - y."""
+
+    text = "<x, y>"
+
+
+EUCLIDEAN, SPHERE, L1, INNER_PRODUCT = Euclidean(), Sphere(), L1Metric(), InnerProduct()

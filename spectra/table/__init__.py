@@ -1,9 +1,9 @@
 """Tables of spectral measures: draw frequencies, compute the exact kernel, save and load.
 
 Needs numpy and scipy only.  Read in this order: ``wave_tail`` (oscillating tails), ``radial_law``
-(the distribution of the radius), ``parts`` and ``l1_law`` (the parts of a measure), and
-``spectral_table``, with ``table_file`` for its file and ``kept_tables`` for the cache on disk.
-``panel_integrals`` computes expected plane waves, and ``fast_quantiles`` speeds up draws.
+(the distribution of the radius), ``parts`` (of a measure), and ``spectral_table``, with
+``table_file`` for its file and ``kept_tables`` for the cache on disk.  ``panel_integrals`` computes
+expected plane waves, and ``fast_quantiles`` speeds up draws.
 """
 
 from spectra.base.piecewise import Piecewise

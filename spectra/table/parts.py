@@ -5,8 +5,7 @@ frequencies of :class:`Group` s, each a law in some columns of the data.  A radi
 group of all columns.  A law has two methods: ``draw(dim, size, rng)``, independent frequencies of
 shape (size, dim), and ``characteristic_function(D)``, E cos(w.D) at differences of shape (..., dim)
 with a bound of its error.  :class:`~spectra.table.radial_law.RadialLaw` is one of uniform
-direction, which a coupling can draw; others, such as that of a truncated l1 distance
-(:mod:`spectra.table.l1_law`), are drawn independently.
+direction, which a coupling can draw.
 """
 
 from __future__ import annotations

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from spectra.base.files import atomic_file
 from spectra.base.piecewise import Piecewise
 from spectra.errors import TableFileError
-from spectra.table.l1_law import TruncatedLaw
 from spectra.table.parts import PHASES, Group, Part, Shifts
 from spectra.table.radial_law import RadialLaw
 from spectra.table.wave_tail import WaveSum, WaveTail
@@ -184,10 +183,8 @@ def decode_table(
         ) from error
 
 
-def _encode_law(law: RadialLaw | TruncatedLaw, arrays: Arrays, name: str) -> dict[str, Any] | None:
+def _encode_law(law: RadialLaw, arrays: Arrays, name: str) -> dict[str, Any] | None:
     """Add the arrays of a law to ``arrays``; returns an entry for its tail, if it has one."""
-    if isinstance(law, TruncatedLaw):
-        return {"truncated": law.side}
     arrays[f"{name}.charts"], arrays[f"{name}.series"] = law.panels.charts, law.panels.series
     if law.tail is None:
         return None
@@ -200,8 +197,6 @@ def _encode_law(law: RadialLaw | TruncatedLaw, arrays: Arrays, name: str) -> dic
 
 def _decode_law(entry: dict[str, Any] | None, arrays: Arrays, name: str) -> Any:
     """The law with this name and the entry of its tail; removes its arrays from ``arrays``."""
-    if entry is not None and "truncated" in entry:
-        return TruncatedLaw(int(entry["truncated"]))
     panels = Piecewise(arrays.pop(f"{name}.charts"), arrays.pop(f"{name}.series"))
     if entry is None:
         return RadialLaw(panels)

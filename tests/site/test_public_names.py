@@ -19,6 +19,7 @@ PUBLIC = [
     "catalogue",
     "derive",
     "design",
+    "dot_product",
     "existence",
     "l1",
     "radial",

@@ -20,6 +20,8 @@ from rf.papers.baselines.dot_product import (
 from rf.papers.baselines.gaussian_blocks import SORF, QuasiMonteCarlo
 from rf.papers.baselines.grff import PolynomialGRFF, PublishedGRFF
 from rf.papers.baselines.nystroem import IndefiniteNystroem
+from rf.papers.baselines.optimised_maclaurin import OptimisedMaclaurin
+from rf.papers.baselines.quadrature import QuadratureFeatures
 from rf.papers.baselines.srf import SphericalRandomFeatures
 
 __all__ = [
@@ -33,8 +35,10 @@ __all__ = [
     "Baseline",
     "ExactPolynomial",
     "IndefiniteNystroem",
+    "OptimisedMaclaurin",
     "PolynomialGRFF",
     "PublishedGRFF",
+    "QuadratureFeatures",
     "QuasiMonteCarlo",
     "RandomMaclaurin",
     "SphericalRandomFeatures",

@@ -51,7 +51,7 @@ def spherical_polynomial(a: float, p: int) -> tuple[float, ...]:
     return tuple(math.comb(p, n) * (1.0 - r) ** (p - n) * r**n for n in range(p + 1))
 
 
-def _check_coefficients(coefficients: Sequence[float]) -> FloatArray:
+def check_coefficients(coefficients: Sequence[float]) -> FloatArray:
     """Convert the coefficients to an array; raise ParameterError if not finite or all zero."""
     a = np.asarray(coefficients, dtype=float)
     if a.ndim != 1 or not np.all(np.isfinite(a)) or not np.any(a):
@@ -98,7 +98,7 @@ class ExactPolynomial(Baseline):
     }
 
     def _draw(self, X: FloatArray) -> FloatArray:
-        a = _check_coefficients(self.coefficients)
+        a = check_coefficients(self.coefficients)
         n_columns = count_monomials(X.shape[1], a.tolist())
         if n_columns > self.max_columns:
             raise ParameterError(
@@ -163,7 +163,7 @@ class RandomMaclaurin(Baseline):
     }
 
     def _draw(self, X: FloatArray) -> FloatArray:
-        a = _check_coefficients(self.coefficients)
+        a = check_coefficients(self.coefficients)
         probabilities = np.where(a == 0, 0.0, 0.5 ** np.arange(1.0, a.size + 1))
         probabilities = probabilities / probabilities.sum()
         random, columns = check_random_state(self.random_state), self.n_components

@@ -1,4 +1,4 @@
-"""The experiments of Liu (GRFF), Luo (GORF) and He (AsK-RFF), re-run by ``rf reproduce NAME``."""
+"""Experiments of Liu (GRFF), Luo (GORF), He (AsK-RFF) and others: ``rf reproduce NAME``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rf.papers.published.accuracy_curves import GORF_ACCURACY, LIU_ACCURACY
 from rf.papers.published.ask_accuracy import ASK_ACCURACY
 from rf.papers.published.ask_errors import ASK_CURVES, ASK_ERRORS, ASK_MASSES
 from rf.papers.published.bound_columns import BOUND_COLUMNS
+from rf.papers.published.columns import COLUMNS
 from rf.papers.published.error_curves import GORF_ERRORS, LIU_ERRORS
 from rf.papers.published.gaussian_errors import GAUSSIAN_ERRORS
 from rf.papers.published.gorf_variance import GORF_VARIANCE
@@ -39,5 +40,6 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
         "bound-columns": BOUND_COLUMNS,
         "gaussian-errors": GAUSSIAN_ERRORS,
         "nystroem-losses": NYSTROEM_LOSSES,
+        "columns": COLUMNS,
     }
 )

@@ -12,6 +12,7 @@ import sympy
 from spectra.errors import ParameterError
 from spectra.formula.parameters import exact_parameter
 from spectra.kernels.composite import CompositeKernel
+from spectra.kernels.dot_product import DotProductKernel
 from spectra.kernels.kernel import Kernel, radial, zonal
 
 __all__ = [
@@ -73,7 +74,7 @@ class Entry:
     zonal: bool = False
     note: str = ""
     aliases: tuple[str, ...] = ()
-    build: Callable[..., Kernel | CompositeKernel] | None = None
+    build: Callable[..., Kernel | CompositeKernel | DotProductKernel] | None = None
 
     def __call__(self, *positional: Any, **parameters: Any) -> Any:
         """Make the kernel from parameters given by name; the others have their defaults."""
@@ -90,7 +91,7 @@ class Entry:
         else:
             text = self.formula.removesuffix(f" on z <= {self.support}")
             kernel = radial(text, support=values.get(self.support), **values)
-        if isinstance(kernel, Kernel):
+        if isinstance(kernel, Kernel | DotProductKernel):
             kernel = replace(kernel, label=self.call_text(values))
         return kernel
 

@@ -12,6 +12,7 @@ from spectra.formula.wording import shorten
 from spectra.kernels.catalogue.asymmetric import ASYMMETRIC
 from spectra.kernels.catalogue.entries import ENTRIES
 from spectra.kernels.catalogue.entry import Entry
+from spectra.kernels.catalogue.on_data import ON_DATA
 
 __all__ = ["Catalogue", "catalogue"]
 
@@ -33,7 +34,7 @@ class Catalogue(Mapping[str, Any]):
 
     A value is a :class:`~spectra.kernels.kernel.Kernel` if the kernel has no parameters; otherwise
     it is an :class:`Entry`, to be called with parameters.  Iteration runs over the symmetric
-    kernels; :attr:`asymmetric` has the others.
+    kernels with a measure; :attr:`asymmetric` and :attr:`on_data` have the others.
 
     Examples
     --------
@@ -50,9 +51,16 @@ class Catalogue(Mapping[str, Any]):
         self.entries: Mapping[str, Entry] = MappingProxyType({e.id: e for e in ENTRIES})
         #: The entries of the asymmetric kernels by name.
         self.asymmetric: Mapping[str, Entry] = MappingProxyType({e.id: e for e in ASYMMETRIC})
-        aliases = {alias: entry for entry in ENTRIES for alias in entry.aliases}
+        #: The entries of symmetric kernels without a table, whose features are made for the data.
+        self.on_data: Mapping[str, Entry] = MappingProxyType({e.id: e for e in ON_DATA})
+        aliases = {alias: entry for entry in (*ENTRIES, *ON_DATA) for alias in entry.aliases}
         #: All entries by name and by alias, for ``catalogue[name]``.
-        self.by_name: Mapping[str, Entry] = {**self.entries, **self.asymmetric, **aliases}
+        self.by_name: Mapping[str, Entry] = {
+            **self.entries,
+            **self.asymmetric,
+            **self.on_data,
+            **aliases,
+        }
 
     def __getitem__(self, name: str) -> Any:
         if name not in self:

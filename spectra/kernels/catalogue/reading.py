@@ -19,6 +19,7 @@ from spectra.formula.wording import shorten
 from spectra.kernels.catalogue.entry import Entry
 from spectra.kernels.catalogue.named import catalogue
 from spectra.kernels.composite import CompositeKernel, of_factor
+from spectra.kernels.dot_product import dot_product
 from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.kernels.metrics import L1
 
@@ -52,6 +53,11 @@ def kernel_from_text(
     matern(nu=3/2, length=1)
     """
     name, values = parse_name(text, parameters)
+    if name in catalogue and catalogue.by_name[name].id in catalogue.on_data:
+        raise ParameterError(
+            f"{text!r} is not a function of |x - y|, and its features are made for data: pass it "
+            f"to rf.SpectralFeatures, or use catalogue[{name!r}](...) with gram(X)."
+        )
     if name in catalogue.asymmetric:
         raise ParameterError(
             f"{text!r} is an asymmetric kernel, which is a function of x - y, not of |x - y|. Pass "
@@ -140,8 +146,8 @@ def any_kernel_from_text(
     metric: Literal["l2", "l1"] = "l2",
     parameters: Mapping[str, Any] | None = None,
     **options: Any,
-) -> Kernel | CompositeKernel:
-    """Make a kernel from text: radial, zonal, of the l1 distance, or of groups of columns.
+) -> Any:
+    """Make a kernel from text: radial, zonal, of t = <x, y>, of l1 distances, or of groups.
 
     ``metric`` selects the distance z, Euclidean or l1.  Text with ``.on(`` is a kernel of groups of
     columns: ``parameters`` go to the kernel of each group that contains them, and ``options`` are
@@ -154,6 +160,9 @@ def any_kernel_from_text(
                 f"The l1 distance (--metric l1) takes a formula in z, and {profile} is not one."
             )
         return of_factor(profile, metric=L1)
+    words = set(re.findall(r"[A-Za-z_]\w*", text)) - set(parameters or {})
+    if "t" in words and not words & {"z", "u"}:
+        return dot_product(text, **parse_numbers(parameters or {}))
     if _IS_COMPOSITE.search(text) is None:
         return kernel_from_text(text, parameters=parameters, **options)
     if given := [name for name, value in options.items() if value is not None]:

@@ -330,9 +330,9 @@ def test_a_group_of_infinite_mass_is_refused_with_advice():
     kernel = radial("exp(-z**2/2)").on([0, 1]) - 0.5 * radial("z").on([2])
     with pytest.raises(InfiniteMassError, match=r"columns \[2\].*in d = 1.*unbounded.*design\("):
         SpectralFeatures(kernel, n_components=40).fit(X)
-    with pytest.raises(ParameterError, match="separate distances"):
-        SpectralFeatures(kernel, n_components=40, domain="data").fit(X)
-    with pytest.raises(ParameterError, match="separate distances"):
+    with pytest.raises(ParameterError, match="one Euclidean distance"):
+        SpectralFeatures(kernel, n_components=40, domain=2.0).fit(X)
+    with pytest.raises(ParameterError, match="one Euclidean distance"):
         SpectralFeatures(radial("exp(-z)").on([0, 1]), n_components=40, domain=2.0).fit(X)
 
 

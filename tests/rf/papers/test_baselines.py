@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 
 import numpy as np
@@ -11,13 +12,16 @@ from scipy.special import ndtr
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import spectra
 from rf.papers import baselines
 from rf.papers.baselines import (
     DIGMM,
     SORF,
     ExactPolynomial,
     IndefiniteNystroem,
+    OptimisedMaclaurin,
     PolynomialGRFF,
+    QuadratureFeatures,
     QuasiMonteCarlo,
     RandomMaclaurin,
     SphericalRandomFeatures,
@@ -354,3 +358,52 @@ def test_quasi_monte_carlo_frequencies_fill_every_layer_of_each_coordinate():
     points = ndtr(fitted.frequencies_)
     for column in points.T:
         assert np.histogram(column, bins=256, range=(0.0, 1.0))[0].tolist() == [1] * 256
+
+
+@pytest.mark.parametrize("dim", [2, 9])
+@pytest.mark.parametrize("activation", ["wave", "step", "ramp"])
+def test_quadrature_features_are_unbiased_and_waves_err_less_than_iid_ones(dim, activation):
+    rng = np.random.default_rng(dim)
+    X = rng.normal(size=(8, dim))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    u = np.clip(X @ X.T, -1.0, 1.0)
+    exact = {
+        "wave": np.exp(u - 1.0),
+        "step": 1.0 - np.arccos(u) / np.pi,
+        "ramp": (u * (np.pi - np.arccos(u)) + np.sqrt(1.0 - u**2)) / np.pi,
+    }[activation]
+    columns = 4 * (dim + 1)
+    made = np.array(
+        [
+            QuadratureFeatures(
+                activation=activation, n_components=columns, random_state=s
+            ).fit(X).gram(X)
+            for s in range(200)
+        ]
+    )  # fmt: skip
+    deviation = made.std(axis=0)
+    assert np.all(np.abs(made.mean(axis=0) - exact) <= 6 * deviation / np.sqrt(200) + 1e-12)
+    if activation == "wave":  # iid features have the variance ((1 + k(2z))/2 - k^2) / pairs
+        iid = (0.5 * (1.0 + exact**4) - exact**2) / (columns // 2)
+        assert deviation.mean() < 0.95 * np.sqrt(iid).mean()
+
+
+def test_maclaurin_features_of_a_gaussian_and_pivots_of_nystroem():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4)) / 2
+    X, Y = X[:200], X[200:]
+    exact = np.exp(-0.5 * ((Y[:, None] - Y[None]) ** 2).sum(-1))
+    a = [1.0 / math.factorial(n) for n in range(30)]
+
+    def error(made):
+        return np.linalg.norm(made.fit(X).gram(Y) - exact) / np.linalg.norm(exact)
+
+    few, many = (
+        np.mean([error(OptimisedMaclaurin(a, rate=0.5, n_components=n, random_state=s))
+                 for s in range(5)])
+        for n in (40, 400)
+    )  # fmt: skip
+    assert many < 0.02 < few < 0.5
+    gaussian = spectra.radial("exp(-z**2/2)")
+    by_pivots = IndefiniteNystroem(gaussian, n_components=40, landmarks="cholesky", random_state=0)
+    assert error(by_pivots) < 0.06
