@@ -36,6 +36,7 @@ _MODULE_OF = {
     "derive": "derivation",
     "design": "designs",
     "existence": "verdict",
+    "great_circle": "kernels.great_circle",
     "l1": "kernels.kernel",
     "radial": "kernels.kernel",
     "spectral_density": "density",

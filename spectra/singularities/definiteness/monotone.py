@@ -147,6 +147,9 @@ def _find_partner(factor: sympy.Expr) -> sympy.Expr | None:
         order, scale = factor.args[0], inner / Z
         if not scale.has(Z) and scale.is_positive and order.is_positive:
             return Z**order
+        # x^nu K_nu(x), nu <= 1/2, is exp(-x) U(1/2 - nu, 1 - 2 nu, 2x), monotone in x = c z^2, too.
+        if not (inner / Z**2).has(Z) and order.is_positive and order <= _HALF:
+            return Z ** (2 * order)
     if factor.is_Pow and factor.exp.is_negative and factor.base.func in (sympy.sinh, sympy.besseli):
         order = _ONE if factor.base.func == sympy.sinh else factor.base.args[0]
         if _has_imaginary_zeros(factor.base / Z**order):
@@ -169,7 +172,8 @@ def _is_monotone_by_derivative(expr: sympy.Expr, derivatives: int) -> bool:
     """Whether the limit at infinity is >= 0, and the negative of the derivative is monotone."""
     if not derivatives or sympy.count_ops(expr) > _LONGEST_DERIVATIVE:
         return False
-    return _has_monotone_derivative(-expr, derivatives) and _has_nonnegative_limit(expr)
+    is_decreasing = _is_bernstein(-expr, 0) or _has_monotone_derivative(-expr, derivatives)
+    return is_decreasing and _has_nonnegative_limit(expr)
 
 
 def _has_monotone_derivative(expr: sympy.Expr, derivatives: int) -> bool:
