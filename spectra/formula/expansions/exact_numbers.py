@@ -12,6 +12,7 @@ from spectra.errors import SpectraError
 __all__ = [
     "ExpansionError",
     "MoreTermsNeeded",
+    "as_float",
     "exponential",
     "is_zero",
     "sign",
@@ -96,6 +97,11 @@ def simplify(c: sympy.Expr) -> sympy.Expr:
         return c
     if not c.has(sympy.Float) and is_zero(c):
         return sympy.Integer(0)
+    return as_float(c)
+
+
+def as_float(c: sympy.Expr) -> sympy.Expr:
+    """A coefficient to 200 digits."""
     return c.evalf(_FLOAT_DIGITS, maxn=2 * _FLOAT_DIGITS, chop=True)
 
 

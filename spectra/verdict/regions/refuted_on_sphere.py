@@ -22,7 +22,7 @@ from scipy.special import gammaln, rgamma
 from sympy import Expr
 
 from spectra.base.accuracy import EPS
-from spectra.base.special.harmonics import gegenbauer_shares
+from spectra.base.special.harmonics import gegenbauer_shares, harmonic_count
 from spectra.errors import SpectraError
 from spectra.formula.callables import Opaque
 from spectra.formula.expansions.exact_numbers import is_zero
@@ -35,8 +35,8 @@ from spectra.singularities.local import analyse_inside
 
 __all__ = ["Refutation", "refute_on_sphere"]
 
-#: Shares are computed up to this degree.
-_DEGREE = 2000
+#: Shares are computed up to the first degree n here with N(n, d) below the bound: others are noise.
+_DEGREES, _MOST_HARMONICS = (2000, 500, 100, 20, 0), 1e10
 #: Powers of pi - theta in the expansion at the antipode.
 _WINDOW = 6
 
@@ -54,7 +54,7 @@ class Refutation:
 
 
 def refute_on_sphere(kernel: Kernel, dim: int) -> Refutation | None:
-    """Refute by the leading powers at 0 and the antipode, and by shares up to degree 2000."""
+    """Refute by the leading powers at 0 and the antipode, and by shares up to a degree."""
     if any(p.expr.has(Opaque) for p in kernel.pieces) or not kernel.at_zero > 0.0:
         return None
     angle = function_of_angle(kernel)
@@ -63,7 +63,8 @@ def refute_on_sphere(kernel: Kernel, dim: int) -> Refutation | None:
     except SpectraError:  # an expansion is not known
         reason, crossing, wave = "", 0.0, (1.0, 0.0)
     radii = [float(p.support) for p in angle.pieces]
-    shares, errors = gegenbauer_shares(angle, dim, _DEGREE, radii)
+    degree = next(n for n in _DEGREES if harmonic_count(n, dim) < _MOST_HARMONICS)
+    shares, errors = gegenbauer_shares(angle, dim, degree, radii)
     negative = np.flatnonzero(shares < -errors)
     if not reason and not negative.size:
         return None
@@ -74,7 +75,7 @@ def refute_on_sphere(kernel: Kernel, dim: int) -> Refutation | None:
         text += f"are negative and add up to {-mass:.2g} k(1)."
     else:
         hidden = np.flatnonzero(shares < errors)  # from here on a wave may be larger
-        first = max(crossing, float(hidden[0]) if hidden.size else _DEGREE)
+        first = max(crossing, float(hidden[0]) if hidden.size else degree, 1.0)
         power, size = wave
         mass = size * first**-power / power / kernel.at_zero
         text = f"Its negative shares add up to less than about {mass:.2g} k(1), beyond degree "
@@ -107,7 +108,7 @@ def _leading_wave(angle: Kernel, dim: int) -> tuple[str, float, tuple[float, flo
     if angle.pieces[-1].support != sympy.pi:
         return nothing
     t, q, c = _term_at_antipode(analysis.exprs[-1])
-    if t > power or (t == power and _is_not_larger(c, q, first)):
+    if t <= 0 or t > power or (t == power and _is_not_larger(c, q, first)):
         return nothing
     wave = float(t), abs(float(c)) * _factor(float(t), dim)
     crossing = 0.0
