@@ -31,11 +31,13 @@ _MODULES = {
     "RFF": "features.named",
     "SignatureWarning": "features.messages",
     "SpectralFeatures": "features.spectral_features",
+    "SphereField": "fields",
     "UselessFeaturesWarning": "features.messages",
     "draw_frequencies": "sampling.frequencies",
     "load_dataset": "papers.datasets",
     "show_config": "feature_maps.threads",
     "two_sample_test": "two_sample",
+    "unit_vectors": "fields",
 }
 
 __all__ = sorted(_MODULES)
