@@ -17,7 +17,7 @@ from spectra.base.arrays import FloatArray
 
 __all__ = ["LEAST_ARC_DEGREE", "arcs", "harmonics", "legendre_rows"]
 
-#: From this degree on the asymptotic series of the Legendre polynomials has an error below 1e-7.
+#: From this degree on the asymptotic series of the Legendre polynomials has an error below 2e-7.
 LEAST_ARC_DEGREE = 32
 #: Angles below which the second coefficient of the series is replaced by its limit.
 _SMALL = 1e-2

@@ -101,7 +101,7 @@ class SphereField:
         from spectra.singularities.local import analyse_inside
         from spectra.verdict.regions.refuted_on_sphere import refute_on_sphere
 
-        self.kernel = as_kernel(kernel, "SphereField")
+        self.kernel: Any = as_kernel(kernel, "SphereField")
         refutation = refute_on_sphere(self.kernel, 3)
         if not self.kernel.at_zero > 0.0 or (refutation and refutation.mass > EPS):
             reason = refutation.reason if refutation else f"k(0) = {self.kernel.at_zero:.6g}."
@@ -190,7 +190,7 @@ class SphereField:
         rng, n = self._generator(number, 2), self.n_arcs
         mass = np.cumsum(self._shares[self.degree + 1 :])
         u = self.tail * (rng.permutation(n) + rng.random(n)) / n
-        degrees = self.degree + 1.0 + np.searchsorted(mass, u)
+        degrees: FloatArray = self.degree + 1.0 + np.searchsorted(mass, u)
         beyond = u > mass[-1]
         rest = np.maximum((self.tail - u[beyond]) / (self.tail - mass[-1]), EPS)
         power = np.exp(np.minimum(-np.log(rest) / self._decay, np.log(_LARGEST_DEGREE)))
@@ -202,7 +202,10 @@ class SphereField:
         x = np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=1)
         rows = max(1, _BLOCK_ENTRIES // (8 * n))
         for start in range(0, len(x), rows):
-            near, far = cdist(x[start : start + rows], poles), cdist(x[start : start + rows], -poles)
+            near, far = (
+                cdist(x[start : start + rows], poles),
+                cdist(x[start : start + rows], -poles),
+            )
             cosines = (far**2 - near**2) / 4
             values[start : start + rows] = arcs(degrees, cosines, near * far / 2) @ weights
         return values
@@ -269,9 +272,10 @@ class SphereField:
         spectra[:, upper[0], upper[1]] = spectra[:, upper[1], upper[0]] = np.fft.rfft(
             circle, axis=0
         ).real
-        masses, roots = np.linalg.eigh(spectra)
-        roots *= np.sqrt(np.maximum(masses, 0.0))[:, None, :]
-        return SphereGrid(self, latitudes, np.arange(n) * (360.0 / n), roots)
+        masses, vectors = np.linalg.eigh(spectra)
+        roots = vectors * np.sqrt(np.maximum(masses, 0.0))[:, None, :]
+        longitudes: FloatArray = np.arange(n) * (360.0 / n)
+        return SphereGrid(self, latitudes, longitudes, roots)
 
     def condition(
         self, X: ArrayLike, y: ArrayLike, *, noise: float = 0.0, solver: str = "auto"

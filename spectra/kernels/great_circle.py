@@ -13,7 +13,7 @@ from spectra.formula.reader.parameters import exact_length
 from spectra.formula.reader.parsing import U, Z
 from spectra.kernels.catalogue.named import catalogue
 from spectra.kernels.catalogue.reading import as_kernel, kernel_from_text, parse_name
-from spectra.kernels.kernel import Kernel
+from spectra.kernels.kernel import Kernel, radial
 
 __all__ = ["function_of_angle", "great_circle", "to_angle"]
 
@@ -68,9 +68,11 @@ def great_circle(
     """
     unit = exact_length(length) / exact_length(radius)
     if isinstance(kernel, str):
-        is_formula = parse_name(kernel)[0] not in catalogue
-        end = sympy.pi / unit if is_formula and support is None else support
-        kernel = kernel_from_text(kernel, support=end, parameters=parameters)
+        if parse_name(kernel)[0] in catalogue:
+            kernel = kernel_from_text(kernel, support=support, parameters=parameters)
+        else:
+            end = sympy.pi / unit if support is None else support
+            kernel = radial(kernel, support=end, **parameters)
     elif parameters or support is not None:
         raise ParameterError("Parameters and support belong to text: give them to the kernel.")
     profile = as_kernel(kernel, "great_circle").rescale(unit)
@@ -84,10 +86,9 @@ def great_circle(
         half_sine = sympy.sqrt((1 - U) / 2)
         of_u = piece.expr.subs(sympy.sin(Z / 2), half_sine).subs(Z, sympy.acos(U))
         of_u = expand_multiple_angles(of_u)
-        if (whole := bool(piece.support >= sympy.pi)) is False:
-            terms.append(sympy.Piecewise((of_u, U >= sympy.cos(piece.support)), (0, True)))
-        else:
-            terms.append(of_u)
+        whole = bool(piece.support >= sympy.pi)
+        inside = sympy.cos(piece.support) <= U
+        terms.append(of_u if whole else sympy.Piecewise((of_u, inside), (0, True)))
         end = sympy.Integer(2) if whole else 2 * sympy.sin(piece.support / 2)
         pieces.append((end, zonal_to_radial(of_u)))
     return Kernel(merge_pieces(pieces), sympy.Add(*terms))

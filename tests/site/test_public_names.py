@@ -20,6 +20,7 @@ PUBLIC = [
     "derive",
     "design",
     "existence",
+    "great_circle",
     "l1",
     "radial",
     "spectral_density",

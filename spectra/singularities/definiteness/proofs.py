@@ -283,7 +283,7 @@ def _has_nonnegative_sine_series(f: Expr) -> bool:
     r"""Whether a polynomial of the angle has nonnegative shares on the sphere of R^4.
 
     They are positive multiples of :math:`a_n - a_{n+2}`, :math:`a_n = \int_0^\pi f(z) \cos(nz) dz`,
-    which by partial integration is a polynomial in :math:`y = n^{-2}` for even n, and one for odd n.
+    which by partial integration are a polynomial in :math:`y = n^{-2}` for even n, one for odd n.
     """
     mean, start = sympy.integrate(f, (Z, 0, sympy.pi)), []
     for parity in (1, -1):

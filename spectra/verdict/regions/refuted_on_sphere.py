@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import factorial, pi
+from typing import Any
 
 import numpy as np
 import sympy
@@ -79,9 +80,7 @@ def refute_on_sphere(kernel: Kernel, dim: int) -> Refutation | None:
         power, size = wave
         mass = size * first**-power / power / kernel.at_zero
         text = f"Its negative shares add up to less than about {mass:.2g} k(1), beyond degree "
-        text += f"{first:.2g}" + (
-            ", which is harmless in double precision." if mass < EPS else "."
-        )
+        text += f"{first:.2g}" + (", which is harmless in double precision." if mass < EPS else ".")
     return Refutation(f"{reason} {text}".strip(), mass)
 
 
@@ -121,11 +120,13 @@ def _leading_wave(angle: Kernel, dim: int) -> tuple[str, float, tuple[float, flo
 
 
 def _term_at_antipode(expr: Expr) -> tuple[Expr, Expr, Expr]:
-    """The first term c x^t log(x)^-q, x = pi - z, that is no even power; t = oo if none is found."""
+    """The first term c x^t log(x)^-q, x = pi - z, that is no even power; t = oo for none."""
     if classify_at(expr, sympy.pi) == "analytic":
-        found = (((n, 0), -expr.diff(Z, n).subs(Z, sympy.pi) / factorial(n)) for n in (1, 3, 5))
+        found: Any = (
+            ((n, 0), -expr.diff(Z, n).subs(Z, sympy.pi) / factorial(n)) for n in (1, 3, 5)
+        )
     else:
-        found = iter(expand_at(expr, sympy.pi, -1, _WINDOW).as_series().terms)
+        found = expand_at(expr, sympy.pi, -1, _WINDOW).as_series().terms
     for (t, q), c in found:
         if (q != 0 or t % 2 != 0) and not is_zero(c):
             return sympy.sympify(t), q, c
