@@ -287,7 +287,7 @@ class SphereField:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class SphereGrid:
-    """Exact paths on a grid: ``lat``, ``lon`` in degrees; made by :meth:`SphereField.exact_grid`."""
+    """Exact paths on a grid of ``lat`` and ``lon``, made by :meth:`SphereField.exact_grid`."""
 
     field: SphereField
     lat: FloatArray

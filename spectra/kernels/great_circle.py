@@ -8,7 +8,7 @@ import sympy
 
 from spectra.errors import ParameterError
 from spectra.formula.callables import Opaque
-from spectra.formula.pieces import Piece, expand_multiple_angles, merge_pieces, zonal_to_radial
+from spectra.formula.pieces import expand_multiple_angles, merge_pieces, zonal_to_radial
 from spectra.formula.reader.parameters import exact_length
 from spectra.formula.reader.parsing import U, Z
 from spectra.kernels.catalogue.named import catalogue

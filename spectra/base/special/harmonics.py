@@ -15,6 +15,7 @@ normalised coefficients g_n = sqrt(N(n, d)) j_n; the sum of g_n(x)^2 over all n 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from math import comb
 from typing import Any, TypeVar
 
@@ -127,7 +128,7 @@ def gegenbauer_shares(
     points = np.unique([0.0, *(x for x in kinks if 0.0 < x < np.pi), np.pi])
     grades = 0.5 ** np.arange(_HALVINGS, 1, -1.0)
     edges = [np.arange(0.0, np.pi, _PANEL_PHASE / max(degree, 24)), points]
-    for low, high in zip(points[:-1], points[1:], strict=True):
+    for low, high in pairwise(points):
         edges += [low + (high - low) * grades, high - (high - low) * grades]
     e = np.unique(np.concatenate(edges))
     half = np.diff(e)[:, None] / 2
