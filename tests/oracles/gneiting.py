@@ -1,8 +1,7 @@
 """Families of Gneiting, Bernoulli 19 (2013) 1327, table 1, and what the literature says of S^2.
 
 Each row has a formula or name, its parameters, lengths, and whether it is positive definite on S^2.
-The refuted ones: exponents and smoothness beyond the range of the table (theorem 7 and section 4.5);
-None: no answer in that table.
+The refuted ones have exponents or smoothness beyond the range of the table; None: no answer there.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def points_on_sphere(n: int) -> np.ndarray:
 
 def deviations(paths: np.ndarray, K: np.ndarray) -> np.ndarray:
     """Empirical minus exact covariances of all pairs, in standard errors of Gaussian paths."""
-    z = (paths.T @ paths / len(paths) - K) / np.sqrt((np.outer(K.diagonal(), K.diagonal()) + K**2))
+    z = (paths.T @ paths / len(paths) - K) / np.sqrt(np.outer(K.diagonal(), K.diagonal()) + K**2)
     return z[np.triu_indices(len(K))] * np.sqrt(len(paths))
 
 
