@@ -32,18 +32,17 @@ _MOST_HARMONICS = 1500
 def unit_vectors(latitude: ArrayLike, longitude: ArrayLike) -> FloatArray:
     """Points on the unit sphere, of shape (n, 3), from latitudes and longitudes in degrees.
 
-    Raises
-    ------
-    DataError
-        If a coordinate is not finite, or a latitude is outside [-90, 90].
-
     Examples
     --------
     >>> unit_vectors([0, 90], [180, 5]).round(12) + 0.0
     array([[-1.,  0.,  0.],
            [ 0.,  0.,  1.]])
     """
-    lat, lon = _radians(np.stack(np.broadcast_arrays(latitude, longitude), axis=-1).reshape(-1, 2))
+    points = np.stack(np.broadcast_arrays(latitude, longitude), axis=-1).reshape(-1, 2)
+    return _vectors(*_radians(points))
+
+
+def _vectors(lat: FloatArray, lon: FloatArray) -> FloatArray:
     return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=1)
 
 
@@ -75,7 +74,7 @@ class SphereField:
     cl : ndarray
         The angular power spectrum :math:`C_l = 4\pi s_l/(2l + 1)`, l = 0, ..., L.
     tail : float
-        T, which a field that is cut off at L would lose.
+        T.
 
     Raises
     ------
@@ -106,9 +105,8 @@ class SphereField:
         if not self.kernel.at_zero > 0.0 or (refutation and refutation.mass > EPS):
             reason = refutation.reason if refutation else f"k(0) = {self.kernel.at_zero:.6g}."
             raise ParameterError(
-                f"{self.kernel} is not positive definite on the sphere, so it has no field. "
-                f"{reason} Kernels of the distance |x - y| that are positive definite on R^3 are "
-                "valid: SphereField('exp(-z**2/2)') has one of them."
+                f"{self.kernel} is not positive definite on the sphere: it has no field. {reason} "
+                "Kernels of |x - y| that are positive definite on R^3 are valid: 'exp(-z**2/2)'."
             )
         angle = function_of_angle(self.kernel)
         analysis = analyse_inside(angle, angle.pieces[-1].support)
@@ -135,21 +133,15 @@ class SphereField:
         r"""The field of an angular power spectrum C_0, ..., C_L >= 0, as healpy and CAMB define it.
 
         Its covariance is :math:`k(\theta) = \sum_l (2l + 1) C_l P_l(\cos\theta)/(4\pi)`.
-
-        Examples
-        --------
-        >>> round(SphereField.from_cl([0.0, 4 * np.pi / 3]).k_zero, 12)
-        1.0
         """
         cl = real_array(C, "C")
         largest = _MOST_HARMONICS
-        if cl.ndim != 1 or not 0 < cl.size <= largest + 1 or not np.all((cl >= 0) & (cl < np.inf)):
+        is_list = cl.ndim == 1 and cl.size <= largest + 1
+        if not (is_list and cl.any() and np.all((cl >= 0) & (cl < np.inf))):
             raise ParameterError(
-                f"C is an angular power spectrum: a list of 1 to {largest + 1} finite numbers >= 0."
+                f"C is an angular power spectrum: at most {largest + 1} numbers >= 0, not all 0."
             )
         shares = cl * (2 * np.arange(cl.size) + 1) / (4 * np.pi)
-        if not shares.any():
-            raise ParameterError("All C are 0: the field is 0.")
         field = cls.__new__(cls)
         field.kernel, field.n_arcs, field._decay = None, 0, np.inf
 
@@ -190,7 +182,7 @@ class SphereField:
         rng, n = self._generator(number, 2), self.n_arcs
         mass = np.cumsum(self._shares[self.degree + 1 :])
         u = self.tail * (rng.permutation(n) + rng.random(n)) / n
-        degrees: FloatArray = self.degree + 1.0 + np.searchsorted(mass, u)
+        degrees: Any = self.degree + 1.0 + np.searchsorted(mass, u)
         beyond = u > mass[-1]
         rest = np.maximum((self.tail - u[beyond]) / (self.tail - mass[-1]), EPS)
         power = np.exp(np.minimum(-np.log(rest) / self._decay, np.log(_LARGEST_DEGREE)))
@@ -198,8 +190,7 @@ class SphereField:
         poles = rng.standard_normal((n, 3))
         poles /= np.linalg.norm(poles, axis=1, keepdims=True)
         weights = rng.standard_normal(n) * np.sqrt(self.tail / n)
-        lat, lon = points
-        x = np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=1)
+        x = _vectors(*points)
         rows = max(1, _BLOCK_ENTRIES // (8 * n))
         for start in range(0, len(x), rows):
             near, far = (
@@ -252,12 +243,7 @@ class SphereField:
         """Exactly Gaussian paths at the latitudes and n_lon equally spaced longitudes from 0.
 
         The covariance matrix is circulant in the longitude: one matrix of latitudes is factored for
-        each of n_lon // 2 + 1 frequencies.
-
-        Examples
-        --------
-        >>> SphereField("exp(-z)").exact_grid([-30, 0, 30], 12).sample(n_paths=2).shape
-        (2, 3, 12)
+        each of n_lon // 2 + 1 frequencies.  Call ``.sample(n_paths=)`` of the result.
         """
         n = whole_number(n_lon, "n_lon", most=4096)
         latitudes = np.atleast_1d(real_array(lat, "The latitudes", error=DataError))
@@ -274,7 +260,7 @@ class SphereField:
         ).real
         masses, vectors = np.linalg.eigh(spectra)
         roots = vectors * np.sqrt(np.maximum(masses, 0.0))[:, None, :]
-        longitudes: FloatArray = np.arange(n) * (360.0 / n)
+        longitudes: Any = np.arange(n) * (360.0 / n)
         return SphereGrid(self, latitudes, longitudes, roots)
 
     def condition(

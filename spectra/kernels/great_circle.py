@@ -28,32 +28,17 @@ def great_circle(
 
     .. math:: k(x, y) = f(z), \qquad z = R\,\arccos\langle x, y\rangle / \ell
 
-    with the radius R of the sphere and the length :math:`\ell`.  The rows x and y are unit vectors;
-    :func:`rf.unit_vectors` makes them from latitudes and longitudes.  Many f that are positive
-    definite on R^3 are not so here: ``existence(k, 3).on_sphere()`` decides.
+    for unit vectors x and y, which :func:`rf.unit_vectors` makes from latitudes and longitudes.  Many
+    f that are positive definite on R^3 are not so here: ``existence(k, 3).on_sphere()`` decides.
 
     Parameters
     ----------
     kernel : str, Kernel or Entry
         The function f: a formula in ``z``, a name of the catalogue, or a radial kernel.
-    length : number
-        The unit of z.
-    radius : number
-        R in the same unit as ``length``; 1 for angles in radians, 6371 for kilometres on the Earth.
-    support : number or str, optional
-        Value of z beyond which a formula is zero.
-    **parameters : numbers
-        A value for every other symbol of a formula, or the parameters of a name.
-
-    Returns
-    -------
-    Kernel
-        A zonal kernel.
-
-    Raises
-    ------
-    FormulaError, ParameterError
-        As for :func:`radial`, and for a kernel in u or a function of Python.
+    length, radius : number
+        The length and R in the same unit; R = 6371 for kilometres on the Earth.
+    support, **parameters :
+        As for :func:`radial`; for a name, its parameters.
 
     Examples
     --------
@@ -61,8 +46,6 @@ def great_circle(
     >>> k = great_circle("exp(-z)", length=500, radius=6371)
     >>> k.gram([[1.0, 0.0, 0.0]], [[0.6, 0.8, 0.0]]).round(9)
     array([[7.419e-06]])
-    >>> existence(k, 3).on_sphere().positive_definite
-    True
     >>> existence(great_circle("exp(-z**2)"), 3).on_sphere().positive_definite
     False
     """
