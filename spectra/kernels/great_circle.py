@@ -28,8 +28,8 @@ def great_circle(
 
     .. math:: k(x, y) = f(z), \qquad z = R\,\arccos\langle x, y\rangle / \ell
 
-    for unit vectors x and y, which :func:`rf.unit_vectors` makes from latitudes and longitudes.  Many
-    f that are positive definite on R^3 are not so here: ``existence(k, 3).on_sphere()`` decides.
+    for unit vectors x and y (:func:`rf.unit_vectors`).  Many f that are positive definite on R^3
+    are not so here: ``existence(k, 3).on_sphere()`` decides.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def great_circle(
     >>> from spectra import existence
     >>> k = great_circle("exp(-z)", length=500, radius=6371)
     >>> k.gram([[1.0, 0.0, 0.0]], [[0.6, 0.8, 0.0]]).round(9)
-    array([[7.419e-06]])
+    array([[7.388e-06]])
     >>> existence(great_circle("exp(-z**2)"), 3).on_sphere().positive_definite
     False
     """

@@ -73,7 +73,8 @@ def gegenbauer_sequence(dim: int, c: Number) -> Iterator[Number]:
     Examples
     --------
     >>> from fractions import Fraction
-    >>>     >>> [str(p) for p in islice(gegenbauer_sequence(3, Fraction(1, 2)), 4)]
+    >>> from itertools import islice
+    >>> [str(p) for p in islice(gegenbauer_sequence(3, Fraction(1, 2)), 4)]
     ['1', '1/2', '-1/8', '-7/16']
     """
     x: Any = c
@@ -94,7 +95,8 @@ def orthonormal_sequence(dim: int, s: FloatArray) -> Iterator[FloatArray]:
 
     Examples
     --------
-    >>>     >>> p = list(islice(orthonormal_sequence(3, np.array([1.0])), 3))
+    >>> from itertools import islice
+    >>> p = list(islice(orthonormal_sequence(3, np.array([1.0])), 3))
     >>> np.concatenate(p)**2
     array([1., 3., 5.])
     """
