@@ -20,7 +20,7 @@ from rf.dot_product.exact_powers import exact_candidates
 from rf.dot_product.neurons import neuron_candidates
 from rf.dot_product.problem import Problem
 from rf.inputs.rows import FITTING_ADVICE
-from rf.schemes.scheme import DesignedScheme
+from rf.schemes.scheme import Scheme
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import staged
 from spectra.errors import ParameterError
@@ -50,7 +50,7 @@ _CACHE_SIZE = 16
 
 @final
 @dataclass(frozen=True, eq=False)
-class Comparison(DesignedScheme):
+class Comparison(Scheme):
     """The candidates by ascending error, then those that do not apply; the first one is drawn."""
 
     problem: Problem
@@ -134,7 +134,7 @@ def _is_positive_definite_on_sphere(problem: Problem) -> bool:
     """Whether the kernel is zonal, and its Gegenbauer coefficients are >= 0 within their errors."""
     if not problem.sphere or problem.dim < 2:
         return False
-    from spectra.verdict.regions.sphere_coefficients import sphere_coefficients
+    from spectra.verdict.sphere_coefficients import sphere_coefficients
 
     coefficients = sphere_coefficients(problem.kernel, problem.dim)
     return bool(np.all(coefficients.values >= -coefficients.error))

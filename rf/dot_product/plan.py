@@ -12,7 +12,7 @@ from rf.dot_product.comparison import compare
 from rf.dot_product.designed_waves import designed_spectrum
 from rf.dot_product.problem import make_problem
 from rf.dot_product.single_column_waves import single_column_scheme
-from rf.inputs.rows import RowRange, centre_of
+from rf.inputs.rows import RowRange, centre_of, refuse_matrix
 from rf.inputs.unit_warning import warn_if_wrong_unit
 from rf.schemes.choose import FittedPlan, Request, draw_from, refuse_lengths
 from spectra.designs import Design
@@ -77,6 +77,7 @@ def _(metric: Sphere, kernel: Any, request: Request, error: Error) -> FittedPlan
 def _(metric: L1Metric, kernel: Any, request: Request, error: Error) -> FittedPlan | None:
     if request.domain is None and error is None:
         return None
+    refuse_matrix(request.lengths, kernel)
     X, n = request.rows, request.n_components
     try:
         scheme = single_column_scheme(kernel, X, n, domain=request.domain)

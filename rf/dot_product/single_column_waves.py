@@ -22,7 +22,7 @@ from scipy.spatial.distance import cdist
 from rf.feature_maps.feature_map import FeatureMap, FourierMap, Frequencies
 from rf.inputs.arrays import on_host
 from rf.inputs.rows import MARGIN, dense, sample_of_rows, typical_differences
-from rf.schemes.scheme import DesignedScheme
+from rf.schemes.scheme import Scheme
 from rf.schemes.table_scheme import PAIRS_FOR_ERROR, PAIRS_FOR_NORM, relative_error
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import NORM_TOLERANCE
@@ -85,7 +85,7 @@ class BoxRange:
 
 @final
 @dataclass(frozen=True, eq=False)
-class SingleColumnScheme(DesignedScheme):
+class SingleColumnScheme(Scheme):
     """Features for a kernel of the l1 distance that is linear on the range of the data.
 
     ``frequencies``: the zero vector for the constant, then vectors with one nonzero coordinate;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self, final
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,8 @@ from rf.inputs.rows import FITTING_ADVICE, LENGTH_SCALE_CONSTRAINT, sample_of_ro
 from rf.inputs.tables import resolve_spectrum
 from rf.sampling.frequencies import Radii
 from rf.schemes.choose import FittedPlan, Request, range_of_table
-from rf.schemes.complex import NEGLIGIBLE, AxialTable, axial_scheme
+from rf.schemes.complex_scheme import axial_scheme
+from rf.schemes.decomposition import NEGLIGIBLE, AxialTable
 from rf.schemes.table_scheme import SamplingOptions
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage
@@ -37,7 +38,6 @@ class DroppedPartWarning(UserWarning):
     """A part of the measure was left out, because its mass is negligible."""
 
 
-@final
 class AsKRFF(BaseSpectralFeatures):
     r"""Random Fourier features of asymmetric kernels, of He et al.: four parts, iid frequencies.
 
@@ -74,7 +74,7 @@ class AsKRFF(BaseSpectralFeatures):
 
     Attributes
     ----------
-    measure_ : rf.schemes.complex.AxialTable
+    measure_ : rf.schemes.decomposition.AxialTable
         The measure of ``table_``, split into parts.
     masses_ : ndarray
         The exact or fitted mass of each part of ``measure_.parts``.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, final
+from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -22,7 +21,6 @@ _N_COMPONENTS = [Interval(Integral, 1, None, closed="left")]
 _MIXED = [StrOptions({"warn", "ignore", "error"})]
 
 
-@final
 class SpectralFeatures(BaseSpectralFeatures):
     r"""Random features of any kernel with a finite spectral measure, signed or not.
 
@@ -59,10 +57,11 @@ class SpectralFeatures(BaseSpectralFeatures):
         What transform and gram do with rows further apart than ``z_max_``.
     kernel_params : dict, default=None
         Parameters of a catalogue kernel or a formula, such as ``{"nu": 2.5}`` for "matern".
-    length_scale : float, array_like of shape (d,), "median" or None, default=None
+    length_scale : float, array_like of shape (d,) or (d, d), "median" or None, default=None
         Rows are divided by it before the kernel is applied: one length, a length for each column,
-        or the median distance of the rows.  z_max_, domain and the distances of :meth:`variance`
-        are distances of divided rows.
+        or the median distance of the rows.  For a matrix M, such as :func:`rf.anisotropy` makes,
+        rows x become M^-1 x.  z_max_, domain and the distances of :meth:`variance` are distances of
+        divided rows.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -73,7 +72,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         How the features were made: "radial"; "grouped"; "l1"; for an asymmetric kernel "shifted"
         if it is k(x - y + r) for one radial k, "weighted" if it is a sum of several (see
         :mod:`rf.variance.variance`), "polar" or "jordan" if these decompositions have less variance
-        (:mod:`rf.schemes.complex`); or the name of a method of :mod:`rf.dot_product`.
+        (:mod:`rf.schemes.decomposition`); or the name of a method of :mod:`rf.dot_product`.
     coupling_ : str or None
         The selected coupling; None for features that are not drawn from a table.
     counts_ : tuple of int
@@ -92,8 +91,9 @@ class SpectralFeatures(BaseSpectralFeatures):
         The distributions of the frequencies; None if they are not drawn from a table.
     frequencies_ : rf.Frequencies or None
         The frequencies; None if they are not drawn from a table.
-    length_scale_ : ndarray of shape (d,) or None
-        The lengths, from ``length_scale``: ``kernel_.gram(X / length_scale_)`` is the exact matrix.
+    length_scale_ : ndarray of shape (d,) or (d, d), or None
+        The lengths, from ``length_scale``: ``kernel_.gram(X / length_scale_)`` is the exact matrix,
+        or ``kernel_.gram(np.linalg.solve(length_scale_, X.T).T)`` for a matrix.
     cancellation_bound_ : float
         Bound of the sum of absolute terms in an entry of the kernel matrix of X (see Notes).
     scheme_ : rf.schemes.scheme.Scheme
@@ -195,10 +195,6 @@ class SpectralFeatures(BaseSpectralFeatures):
 
     def _options(self) -> SamplingOptions:
         return SamplingOptions(self.coupling, self.radii, self.allocation)
-
-    def _request(self, X: Any) -> Request:
-        positive = self.mixed_signature == "error"
-        return replace(super()._request(X), domain=self.domain, positive=positive)
 
     def _choose(self, request: Request) -> FittedPlan:
         return choose(self._unscaled, request, parameters=self.kernel_params, design=_design)

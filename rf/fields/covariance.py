@@ -73,7 +73,7 @@ class Covariance:
         D = Points(X[:, None] - Y, 1)
         groups = dict.fromkeys(g for p in self.table.parts for g in p.groups)
         at_zero: list[FloatArray] = [g.own(D).norms.values.min(axis=1) == 0.0 for g in groups]
-        return np.array(at_zero, dtype=bool).max(axis=0)  # type: ignore[no-any-return]
+        return np.array(at_zero, dtype=bool).max(axis=0)
 
     def gradient_of_sum(self, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
         """Gradient at the rows of X of the sum over j of c_j k(x - y_j)."""

@@ -15,8 +15,8 @@ from rf.fields.gaussian_field import seed_from
 from rf.fields.harmonics import LEAST_ARC_DEGREE, arcs, harmonics, legendre_rows
 from spectra.base.accuracy import EPS, MASS
 from spectra.base.arrays import FloatArray
+from spectra.base.harmonics import gegenbauer_shares
 from spectra.base.numbers import real_array, whole_number
-from spectra.base.special.harmonics import gegenbauer_shares
 from spectra.errors import DataError, ParameterError
 
 __all__ = ["SphereField", "SphereGrid", "unit_vectors"]
@@ -98,7 +98,7 @@ class SphereField:
         from spectra.kernels.catalogue.reading import as_kernel
         from spectra.kernels.great_circle import function_of_angle
         from spectra.singularities.local import analyse_inside
-        from spectra.verdict.regions.refuted_on_sphere import refute_on_sphere
+        from spectra.verdict.refuted_on_sphere import refute_on_sphere
 
         self.kernel: Any = as_kernel(kernel, "SphereField")
         refutation = refute_on_sphere(self.kernel, 3)

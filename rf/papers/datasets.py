@@ -33,7 +33,7 @@ _ARRAY_NAMES = ("X_train", "y_train", "X_test", "y_test")
 _OPENML = {
     "letter": ("letter", 1, 12000),
     "housing": ("boston", 1, 405),
-    "spambase": ("spambase", 1, 3681),
+    "spambase": ("spambase", 1, 2760),
     "cod-RNA": ("codrna", 1, 59535),
 }
 _FOLDER_ONLY = ("ijcnn1", "usps", "covtype10k")
@@ -92,13 +92,6 @@ def load_dataset(
         Folder to search first; the default is the value of ``SPECTRA_DATA``.
     fetch : bool
         Whether to download from OpenML if the data are neither in the folder nor bundled.
-
-    Raises
-    ------
-    ParameterError
-        For an unknown name or scaling.
-    DataError
-        If the data are not found, or if scaling is "unit" and a row is zero.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The interface of schemes: how features are sampled, and the expected error of the kernel matrix.
 
-:mod:`rf.schemes.table_scheme` draws frequencies from a table, :mod:`rf.schemes.complex` from the
-parts of a complex measure.  The schemes in :mod:`rf.dot_product` design features for the data.
+:mod:`rf.schemes.table_scheme` draws frequencies from a table, :mod:`rf.schemes.complex_scheme` from
+the parts of a complex measure.  The schemes in :mod:`rf.dot_product` design features for the data.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 from spectra.table import Points
 
-__all__ = ["DesignedScheme", "Scheme"]
+__all__ = ["Scheme"]
 
 
 class Scheme(ABC):
@@ -28,10 +28,10 @@ class Scheme(ABC):
     the table; ``compared``: the alternatives that were compared, with their scores, best first.
     """
 
-    table: Any
-    coupling: Any
-    counts: tuple[int, ...]
-    compared: Any
+    table: Any = None
+    coupling: Any = None
+    counts: tuple[int, ...] = ()
+    compared: Any = ()
 
     @property
     @abstractmethod
@@ -42,12 +42,16 @@ class Scheme(ABC):
     def draw(self, n_columns: int, rng: np.random.Generator) -> FeatureMap:
         """Draw the features: at most ``n_columns`` columns."""
 
-    @abstractmethod
     def variance(self, points: ArrayLike | Points) -> tuple[FloatArray, FloatArray]:
         """Exact variance of the estimate at points as :meth:`SpectralTable.points` takes them.
 
         Returns the variance, and a bound of its numerical error.
         """
+        raise ParameterError(
+            "The variance at a distance is known for features that are drawn from a table, and "
+            f"these were designed for the data ({self.method}). Their expected error on the data "
+            "is expected_error_, and explain() shows how they were chosen."
+        )
 
     @abstractmethod
     def expected_error(self, extra_variance: float = 0.0) -> float:
@@ -59,19 +63,3 @@ class Scheme(ABC):
     @abstractmethod
     def explain(self) -> str:
         """What was chosen and why, in plain text."""
-
-
-class DesignedScheme(Scheme):
-    """Features designed for the data: their error is known on the data only."""
-
-    table = None
-    coupling = None
-    counts = ()
-    compared: Any = ()
-
-    def variance(self, points: ArrayLike | Points) -> tuple[FloatArray, FloatArray]:
-        raise ParameterError(
-            "The variance at a distance is known for features that are drawn from a table, and "
-            f"these were designed for the data ({self.method}). Their expected error on the data "
-            "is expected_error_, and explain() shows how they were chosen."
-        )

@@ -297,6 +297,7 @@ def _choose_scheme(table: Any, n: int, options: SamplingOptions) -> TableScheme:
         return replace(scheme, coupling=couplings[0], counts=(n,))
     from rf.variance.allocation import ranked_couplings, split
 
+    model: Any
     if len(couplings) > 1 or options.allocation == "optimal":
         model = scheme.typical_model(PAIRS_FOR_COUPLING)
     else:

@@ -8,7 +8,7 @@ coordinate s of a uniform direction, and the mean plane wave Omega_d(x) = E cos(
 
 by the Funk-Hecke formula, for even m, with Gegenbauer polynomials P_m, P_m(1) = 1, the number
 N(m, d) of spherical harmonics, and the normalised coefficients g_m of a plane wave
-(:mod:`spectra.base.special.harmonics`).  The code omits the sign, which cancels in products.
+(:mod:`spectra.base.harmonics`).  The code omits the sign, which cancels in products.
 
 Each of n stratified radii lies in its own stratum of probability 1/n, in random order.  With the
 means A_a of g_m(R z) over the strata a,
@@ -24,7 +24,7 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import islice
 from threading import Lock
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -35,9 +35,9 @@ from rf.variance.characteristic_grid import Grid, evaluate_grid, make_grid, pane
 from spectra.base.accuracy import MASS, SAME
 from spectra.base.arrays import FloatArray, panel_rule
 from spectra.base.fitting import fit
+from spectra.base.harmonics import orthonormal_sequence, wave_coefficients
 from spectra.base.limits import check_time
 from spectra.base.piecewise import Chart, Piecewise
-from spectra.base.special.harmonics import orthonormal_sequence, wave_coefficients
 
 if TYPE_CHECKING:
     from spectra.table import RadialLaw
@@ -87,7 +87,6 @@ _STEP = 1.0 / 8.0
 _LEAST_SPLINE_END, _MOST_SPLINE_END = 32.0, 512.0
 
 
-@final
 class CharacteristicFunction:
     """phi(x) = E cos(R x) for one distribution of R, as polynomials in x^(1/4) on panels.
 

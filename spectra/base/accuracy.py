@@ -8,26 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = [
-    "ABSENT",
-    "CHECKED",
-    "DENSITY",
-    "EPS",
-    "EXACT",
-    "FOLDS",
-    "LARGEST_LOG",
-    "MASS",
-    "NEGLIGIBLE",
-    "NOISE",
-    "PROBABILITY",
-    "REACH",
-    "SAME",
-    "SERIES",
-    "SINGLE",
-    "VALUE",
-]
+__all__ = ["ABSENT", "CHECKED", "DENSITY", "EPS", "EXACT", "FOLDS", "LARGEST_LOG", "MASS",
+           "NEGLIGIBLE", "NOISE", "PROBABILITY", "REACH", "SAME", "SERIES", "SINGLE",
+           "VALUE"]  # fmt: skip
 
-# --- the contract: docs/decisions/0007 and 0018 ---------------------------------------------------
+# --- the contract: docs/decisions/0007 and 0013 ---------------------------------------------------
 
 #: Largest error of w |rho(w)|, relative to its largest value.
 DENSITY = 1e-12

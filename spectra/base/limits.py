@@ -147,7 +147,7 @@ class stage:
         check_time()
         stack, self.begin, self.start = _here.stack, time.thread_time(), time.monotonic()
         self.limit = (self.has_limit and limit_in_force()) or inf
-        self.deadline = min(self.begin + self.limit, stack[-1].deadline if stack else inf)
+        self.deadline: float = min([self.begin + self.limit, *(s.deadline for s in stack[-1:])])
         # Seconds spent and the label of the innermost stage, when the limit was exceeded.
         self.expired: tuple[float, str] | None = None
         if not stack:

@@ -25,14 +25,13 @@ from scipy.fft import dct, irfft, next_fast_len, rfft
 from scipy.ndimage import maximum_filter1d
 
 from spectra.base.accuracy import ABSENT, DENSITY, EPS, SAME
+from spectra.base.bessel import plane_wave_mean
 from spectra.base.numbers import FloatArray
-from spectra.base.special.bessel import plane_wave_mean
 from spectra.density.ball.ball_form import BallForm
 from spectra.density.ball.edge import ball_component
 from spectra.density.components import Component
-from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import MARGIN, Samples
-from spectra.density.half_line.sampled_density import sampled_density
+from spectra.density.half_line.sampled_density import power_tail, sampled_density
 from spectra.density.panel_density import Powers
 from spectra.errors import AccuracyError, NoRouteError, SpectraError
 from spectra.formula.callables import FAST_DECAYS, Opaque, OpaqueTerm, opaque_terms

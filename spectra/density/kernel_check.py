@@ -23,18 +23,18 @@ import numpy as np
 from scipy.special import gammaln, ive
 
 from spectra.base.accuracy import CHECKED, DENSITY, EPS, FOLDS, LARGEST_LOG, REACH, VALUE
+from spectra.base.bessel import signed_log_0f1
 from spectra.base.fitting import RADIANS, Integrand, fit
 from spectra.base.numbers import FloatArray
 from spectra.base.piecewise import Chart, Piecewise
 from spectra.base.series import NODES, ORDER, WEIGHTS, series_through
-from spectra.base.special.bessel import signed_log_0f1
-from spectra.density.charts import (
+from spectra.density.components import (
+    SpectralDensity,
     break_depths,
     charts_between,
     require_moderate_scale,
     sample_density,
 )
-from spectra.density.components import SpectralDensity
 from spectra.errors import AccuracyError
 from spectra.formula.functions import PIECEWISE
 from spectra.kernels.kernel import Kernel
@@ -285,7 +285,7 @@ def _integrate(
     with np.errstate(divide="ignore", invalid="ignore"):
         deviation = 2.0 * np.abs(np.log(second / first) / power - 1.0)
     below_error = np.fmin(deviation, 1.0) * np.abs(first) + error[:, 0, 0]
-    return np.asarray(total + scale * np.array([first, below_error, np.abs(first)]))
+    return total + scale * np.array([first, below_error, np.abs(first)])
 
 
 def _resolve_all(weighted: Integrand, edges: FloatArray) -> Piecewise:
@@ -327,6 +327,7 @@ def _first_panels(
         edges = [start]
         while edges[-1] < stop:
             slope = float(np.exp(chart.log_slope(np.array(edges[-1]))))
-            edges.append(edges[-1] + min(step, RADIANS / max(frequency * slope, 1e-300)))
+            # Where windows damp a wave, a panel twice as wide is enough.
+            edges.append(edges[-1] + min(step, 2.0 * RADIANS / max(frequency * slope, 1e-300)))
         found.append((chart, np.array([*edges[:-1], stop])))
     return found

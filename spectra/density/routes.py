@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage, staged
 from spectra.base.numbers import checked_dim
-from spectra.density.charts import require_moderate_scale
 from spectra.density.closed_pairs import ClosedPair
-from spectra.density.components import SpectralDensity
-from spectra.density.gamma_sums.series import series
+from spectra.density.components import SpectralDensity, require_moderate_scale
+from spectra.density.gamma_series import series
 from spectra.density.kernel_check import describe_mismatch
 from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric

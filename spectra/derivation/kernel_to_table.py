@@ -15,7 +15,7 @@ from spectra.base.numbers import checked_dim
 from spectra.density import spectral_density
 from spectra.derivation.terms import composite_table
 from spectra.errors import AccuracyError, FormulaError
-from spectra.formula.reader.parsing import parse_formula
+from spectra.formula.parsing import parse_formula
 from spectra.kernels.catalogue import Entry, as_kernel
 from spectra.kernels.catalogue.reading import any_kernel_from_text
 from spectra.kernels.composite import CompositeKernel
@@ -24,20 +24,14 @@ from spectra.kernels.tabulated import TabulatedKernel
 from spectra.measure import measure_of
 from spectra.measure.tabulation import tabulate
 from spectra.table import SpectralTable
-from spectra.table.kept_tables import (
-    code_digest,
-    default_cache,
-    keep_table,
-    load_kept,
-    save_alias,
-)
+from spectra.table.kept_tables import code_digest, default_cache, keep_table, load_kept, save_alias
 from spectra.verdict import spectral_measure
 
 __all__ = ["address_of", "derive"]
 
 
 def derive(
-    kernel: Kernel | CompositeKernel | Entry | str,
+    kernel: Kernel | CompositeKernel | TabulatedKernel | Entry | str,
     dim: int,
     *,
     u_error: float | None = None,

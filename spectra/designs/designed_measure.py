@@ -21,25 +21,19 @@ import sympy
 from numpy.typing import ArrayLike
 
 from spectra.base.accuracy import SINGLE
+from spectra.base.bessel import plane_wave_mean
 from spectra.base.enclosures import Enclosure
 from spectra.base.numbers import FloatArray
-from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import ParameterError
-from spectra.formula.reader.parsing import U, Z
+from spectra.formula.parsing import U, Z
 from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.measure import SpectralMeasure
 from spectra.table import Part, RadialLaw, SpectralTable
 
 __all__ = [
-    "CACHED_DESIGNS",
-    "FLOAT32_ERROR_PER_MASS",
-    "Coupling",
-    "Design",
-    "Objective",
-    "power_columns",
-    "unit_of_powers",
-    "without_powers",
-]
+    "CACHED_DESIGNS", "FLOAT32_ERROR_PER_MASS", "Coupling", "Design", "Objective", "power_columns",
+    "unit_of_powers", "without_powers",
+]  # fmt: skip
 
 Coupling = Literal["orthogonal", "shared", "iid"]
 Objective = Literal["mass", "variance"]

@@ -220,7 +220,6 @@ def design_for_columns(
     means = angular_means or partial(means_of_random_directions, dim, blocks=coupling != "iid")
     least, radii, count = np.inf, np.zeros(0), 0
     for m in range(1, most_radii + 1):
-        check_time()
         # In dimension 1 a radius has only the columns cos(w x) and sin(w x).
         n = columns_left // (2 * m) if dim > 1 else min(columns_left // (2 * m), 1)
         if n < 1:

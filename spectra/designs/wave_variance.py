@@ -25,18 +25,14 @@ from scipy.interpolate import CubicSpline
 from scipy.special import gammaln
 
 from spectra.base.accuracy import DENSITY, PROBABILITY
+from spectra.base.bessel import plane_wave_mean
+from spectra.base.harmonics import gegenbauer_sequence, wave_coefficients
 from spectra.base.numbers import FloatArray
-from spectra.base.special.bessel import plane_wave_mean
-from spectra.base.special.harmonics import gegenbauer_sequence, wave_coefficients
 
 __all__ = [
-    "angular_means",
-    "block_variance",
-    "mean_and_coefficients",
-    "pad_angular_means",
-    "tabulated_wave",
-    "wave_moment",
-]
+    "angular_means", "block_variance", "mean_and_coefficients", "pad_angular_means",
+    "tabulated_wave", "wave_moment",
+]  # fmt: skip
 
 #: The function t -> Omega_d(t).
 Wave = Callable[[FloatArray], FloatArray]

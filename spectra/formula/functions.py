@@ -1,8 +1,8 @@
 """The functions that a formula may use: their names in text and their classes in sympy.
 
 To add a function, add its name to ``_NAMES`` here, its class to ``ENTIRE``, ``_WITH_POLES`` or
-``BRANCH_ARGUMENTS``, its implementation for doubles to :mod:`spectra.formula.evaluation.program`,
-and its implementation for balls to :mod:`spectra.formula.evaluation.ball_function`.
+``BRANCH_ARGUMENTS``, its implementation for doubles to :mod:`spectra.formula.program`,
+and its implementation for balls to :mod:`spectra.formula.ball_function`.
 """
 
 from __future__ import annotations
@@ -66,14 +66,7 @@ _SUPPORTED_CLASSES = {
 
 
 def is_supported(node: sympy.Basic) -> bool:
-    """Whether a formula may contain this node; the arguments of the node are not checked.
-
-    Examples
-    --------
-    >>> import sympy
-    >>> is_supported(sympy.exp(sympy.Symbol("z"))), is_supported(sympy.zeta(sympy.Symbol("z")))
-    (True, False)
-    """
+    """Whether a formula may contain this node; the arguments of the node are not checked."""
     return (
         node.is_Symbol
         or node.is_Rational
@@ -86,12 +79,6 @@ def singular_part(node: sympy.Expr) -> sympy.Expr | None:
     """A formula that is infinite where a node has a pole or branch point; None if it has none.
 
     Singularities of its arguments are not included.
-
-    Examples
-    --------
-    >>> z = sympy.Symbol("z")
-    >>> singular_part(sympy.log(1 + z)), singular_part(sympy.exp(z)), singular_part(sympy.sqrt(z))
-    (1/(z + 1), None, 1/z)
     """
     # Arb finds pFq infinite at its branch point.
     if node.func in (*_WITH_POLES, sympy.hyper) or (node.is_Pow and node.exp.is_negative):

@@ -9,14 +9,14 @@ import sympy
 
 from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
-from spectra.formula.evaluation.evaluate import numpy_function
+from spectra.formula.evaluate import numpy_function
 from spectra.formula.expansions.cases import choose_cases, sign_near_zero
 from spectra.formula.expansions.elementary import limit
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded
 from spectra.formula.expansions.expand import expand_at
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 
-__all__ = ["limit_at", "refuse_infinite_at_one", "refuse_jump_at_zero", "value_at_zero"]
+__all__ = ["limit_at", "refuse_jump_at_zero", "value_at_zero"]
 
 # Numbers of powers kept in an expansion, tried in turn until they determine the limit (arbitrary).
 _WINDOWS = (1, 5, 12, 30, 64)
@@ -29,14 +29,6 @@ def value_at_zero(expr: sympy.Expr) -> sympy.Expr | None:
 
     The limit is None if the formula is unbounded, oscillates or is undefined near 0, or if its
     asymptotic expansion at 0 cannot be computed.
-
-    Examples
-    --------
-    >>> import sympy
-    >>> value_at_zero(sympy.sin(Z) / Z), value_at_zero(sympy.exp(-Z))
-    (1, 1)
-    >>> print(value_at_zero(1 / Z))
-    None
     """
     if expr.has(Opaque):
         # A callable has no formula to expand; its value at 0 is used as the limit.
@@ -68,25 +60,10 @@ def refuse_jump_at_zero(expr: sympy.Expr) -> None:
         )
 
 
-def refuse_infinite_at_one(zonal: sympy.Expr, radial: sympy.Expr) -> None:
-    """Raise FormulaError unless a zonal formula, given in u and in z, has a finite k(1)."""
-    if value_at_zero(radial) is None:
-        raise FormulaError(
-            f"No finite limit of the formula {zonal} at u = <x, y> = 1 was found, and k(1) is the "
-            "diagonal of every kernel matrix, which bounds the other values. Move the singularity "
-            "beyond u = 1, as in 1/(1.01 - u) for 1/(1 - u), or correct the formula."
-        )
-
-
 def limit_at(expr: sympy.Expr, radius: sympy.Expr, *, both_sides: bool = True) -> float:
     """Return the limit of a formula in z at a radius; nan if there is none or none is found.
 
     With ``both_sides`` the limits from below and above must agree; else it is the one from below.
-
-    Examples
-    --------
-    >>> limit_at((Z - 1) / sympy.log(Z), sympy.Integer(1))
-    1.0
     """
     sides = (radius - Z, radius + Z) if both_sides else (radius - Z,)
     try:

@@ -8,9 +8,9 @@ import sympy
 
 from spectra.errors import ParameterError
 from spectra.formula.callables import Opaque
-from spectra.formula.pieces import expand_multiple_angles, merge_pieces, zonal_to_radial
-from spectra.formula.reader.parameters import exact_length
-from spectra.formula.reader.parsing import U, Z
+from spectra.formula.parameters import exact_length
+from spectra.formula.parsing import U, Z
+from spectra.formula.pieces import merge_pieces, zonal_forms
 from spectra.kernels.catalogue.named import catalogue
 from spectra.kernels.catalogue.reading import as_kernel, kernel_from_text, parse_name
 from spectra.kernels.kernel import Kernel, radial
@@ -68,12 +68,12 @@ def great_circle(
     for piece in profile.pieces:
         half_sine = sympy.sqrt((1 - U) / 2)
         of_u = piece.expr.subs(sympy.sin(Z / 2), half_sine).subs(Z, sympy.acos(U))
-        of_u = expand_multiple_angles(of_u)
+        of_u, of_chord = zonal_forms(of_u)
         whole = bool(piece.support >= sympy.pi)
         inside = sympy.cos(piece.support) <= U
         terms.append(of_u if whole else sympy.Piecewise((of_u, inside), (0, True)))
         end = sympy.Integer(2) if whole else 2 * sympy.sin(piece.support / 2)
-        pieces.append((end, zonal_to_radial(of_u)))
+        pieces.append((end, of_chord))
     return Kernel(merge_pieces(pieces), sympy.Add(*terms))
 
 

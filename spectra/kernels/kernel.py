@@ -22,21 +22,11 @@ from spectra.base.limits import stage, staged  # limit the processor time of a b
 from spectra.base.numbers import FloatArray, real_array
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.callables import check_stated_properties, opaque_function
-from spectra.formula.evaluation.evaluate import numpy_function
-from spectra.formula.one_sided_limits import (
-    limit_at,
-    refuse_infinite_at_one,
-    refuse_jump_at_zero,
-    value_at_zero,
-)
-from spectra.formula.pieces import (
-    Piece,
-    expand_multiple_angles,
-    merge_pieces,
-    zonal_to_radial,
-)
-from spectra.formula.reader.parameters import exact_length, exact_parameter
-from spectra.formula.reader.parsing import Z, parse_formula
+from spectra.formula.evaluate import numpy_function
+from spectra.formula.one_sided_limits import limit_at, refuse_jump_at_zero, value_at_zero
+from spectra.formula.parameters import exact_length, exact_parameter
+from spectra.formula.parsing import Z, parse_formula
+from spectra.formula.pieces import Piece, merge_pieces, zonal_forms
 from spectra.kernels.composite import CompositeKernel, of_factor
 from spectra.kernels.metrics import L1
 from spectra.kernels.profile import Profile
@@ -131,8 +121,7 @@ class Kernel(Profile):
         pieces = tuple(Piece(p.support, p.expr.diff(Z) / Z) for p in self.pieces)
         if any(p.expr.has(sympy.Derivative, sympy.Subs, AppliedUndef) for p in pieces):
             raise ParameterError(
-                f"{self} has no formula to differentiate. Write it as a formula, or fix its "
-                "length scales."
+                f"{self} has no formula to differentiate: write one, or fix its length scales."
             )
         return Kernel(pieces)
 
@@ -317,11 +306,9 @@ def zonal(formula: str | sympy.Expr, **parameters: float | sympy.Expr) -> Kernel
     >>> zonal("(1 + u)/2")([0.0, 2.0])
     array([1., 0.])
     """
-    expr = expand_multiple_angles(parse_formula(formula, variable="u", parameters=parameters))
+    expr, radial = zonal_forms(parse_formula(formula, variable="u", parameters=parameters))
     label = formula if isinstance(formula, str) and not parameters else ""
-    pieces = [(sympy.Integer(2), zonal_to_radial(expr))]
-    refuse_infinite_at_one(expr, pieces[0][1])
-    return _check_values(_sum_pieces(pieces, zonal=expr, label=label))
+    return _check_values(_sum_pieces([(sympy.Integer(2), radial)], zonal=expr, label=label))
 
 
 def _check_values(kernel: Kernel) -> Kernel:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar, Literal, final
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -50,7 +50,6 @@ class Euclidean(Metric):
     name, order, text = "euclidean", 2, "|x - y|"
 
 
-@final
 class Sphere(Euclidean):
     """|x - y| for unit vectors x and y."""
 
@@ -63,7 +62,6 @@ class Sphere(Euclidean):
         check_unit_norms(norms, f"the zonal kernel {kernel}")
 
 
-@final
 class L1Metric(Metric):
     """|x - y|_1, the sum of the distances in all columns."""
 

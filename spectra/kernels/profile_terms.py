@@ -8,8 +8,8 @@ from functools import lru_cache
 import sympy
 
 from spectra.errors import NoRouteError
+from spectra.formula.parsing import Z
 from spectra.formula.pieces import exponential_terms
-from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.profile import Profile
 
@@ -70,9 +70,8 @@ def no_l1_route(profile: Kernel) -> str:
     """The error message for a profile of which :func:`l1_components` is None."""
     return (
         f"{profile} at z = |x - y|_1 is not a sum of multiples of Max(tau - z, 0) and exp(-c*z), "
-        "the only formulas of the l1 distance whose measure in several columns is known here. "
-        "Approximate it by such a sum, or use the Euclidean distance (radial) and a finite measure "
-        "for the range of distances in your data (design)."
+        "whose measure in several columns is known. Approximate it by such a sum, or use the "
+        "Euclidean distance (radial) and a measure for the distances in your data (design)."
     )
 
 

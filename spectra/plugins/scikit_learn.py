@@ -8,7 +8,7 @@ With s the squared scaled distance and :math:`\ell_l` the length scale of column
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +22,6 @@ from spectra.plugins.covariance import RadialCovariance, radial_kernel
 __all__ = ["RadialGPKernel"]
 
 
-@final
 class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
     """A radial kernel for ``GaussianProcessRegressor`` and ``GaussianProcessClassifier``.
 
@@ -91,9 +90,9 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
             return np.empty((*s.shape, 0))
         derivative = covariance.derivative(s)
         if not self.anisotropic:
-            return np.asarray((-2.0 * derivative * s)[:, :, None])
+            return (-2.0 * derivative * s)[:, :, None]
         squares = (rows[:, None, :] - rows[None, :, :]) ** 2
-        return np.asarray(-2.0 * derivative[:, :, None] * squares)
+        return -2.0 * derivative[:, :, None] * squares
 
     def _covariance(self, dim: int) -> tuple[RadialCovariance, FloatArray]:
         lengths = np.asarray(self.length_scale, dtype=float)

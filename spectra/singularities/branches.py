@@ -14,10 +14,10 @@ import sympy
 from mpmath import mp
 
 from spectra.errors import AccuracyError
-from spectra.formula.evaluation.evaluate import mpmath_function
+from spectra.formula.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.functions import BRANCH_ARGUMENTS, FUNCTIONS_WITH_ORDER, MEROMORPHIC
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 from spectra.singularities.zeros import distinct, positive_zeros
 
 __all__ = ["analytic_off_cuts", "branch_radii", "classify_at", "unwrap_inverses", "value_at"]
@@ -71,9 +71,7 @@ def analytic_off_cuts(expr: sympy.Expr, symbol: sympy.Symbol) -> set[sympy.Expr]
     """
     off_cuts: set[sympy.Expr] = set()
     for node in sympy.preorder_traversal(expr):
-        if node == symbol or not node.has(symbol):
-            continue
-        if node.is_Add or node.is_Mul or node.func in MEROMORPHIC:
+        if node == symbol or not node.has(symbol) or node.is_Add or node.is_Mul:
             continue
         if node.is_Pow:
             off_cuts |= set() if node.exp.is_Integer else {node.base}
@@ -81,9 +79,9 @@ def analytic_off_cuts(expr: sympy.Expr, symbol: sympy.Symbol) -> set[sympy.Expr]
             off_cuts.add(node.args[0] ** 2)  # its branches change where the real part is 0
         elif node.func in (sympy.Max, sympy.Min):
             off_cuts |= {(a - b) ** 2 for a, b in combinations(node.args, 2)}
-        elif node.func not in BRANCH_ARGUMENTS:
+        elif node.func not in (*MEROMORPHIC, *BRANCH_ARGUMENTS):
             return None
-        elif not _is_entire(node):
+        elif node.func in BRANCH_ARGUMENTS and not _is_entire(node):
             off_cuts.add(BRANCH_ARGUMENTS[node.func](node.args[-1]))
     return off_cuts
 
@@ -114,13 +112,7 @@ def _vanishes(expr: sympy.Expr, radius: sympy.Expr) -> bool:
 
 
 def unwrap_inverses(expr: sympy.Expr, z: sympy.Expr) -> sympy.Expr:
-    """Write acos(cos(x)) and asin(sin(x)) as the linear functions of x that they are near z.
-
-    Examples
-    --------
-    >>> unwrap_inverses(sympy.acos(sympy.cos(Z)), sympy.Integer(4))
-    -z + 2*pi
-    """
+    """Write acos(cos(x)) and asin(sin(x)) as the linear functions of x that they are near z."""
 
     def unwrap(inverse: sympy.Expr) -> sympy.Expr:
         (wave,) = inverse.args

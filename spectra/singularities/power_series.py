@@ -21,8 +21,8 @@ from spectra.base.limits import check_time
 from spectra.formula.expansions.exact_numbers import ExpansionError, sign
 from spectra.formula.functions import PIECEWISE
 from spectra.formula.one_sided_limits import value_at_zero
+from spectra.formula.parsing import U, Z
 from spectra.formula.pieces import LONGEST_SUM, expanded_length
-from spectra.formula.reader.parsing import U, Z
 
 __all__ = [
     "DimensionRules", "has_no_zero_below_2", "has_nonnegative_taylor_series", "value_or_none",
@@ -94,8 +94,7 @@ class DimensionRules:
             expr.func == sympy.besseli and expr.args[0].is_Integer
         ):
             return self(expr.args[-1])
-        diverges_at_radius = expr.func != sympy.asin
-        if not diverges_at_radius:
+        if expr.func == sympy.asin:
             inner, radius = expr.args[0], _ONE
         elif expr.is_Pow and not expr.exp.has(self.symbol) and expr.exp.is_negative:
             # (c - g)^-b is a power series in g with coefficients >= 0 and the radius c.
@@ -106,9 +105,8 @@ class DimensionRules:
         largest = self.maximum(inner)
         if largest is None or not (radius.is_positive and _is_nonnegative(radius - largest)):
             return 0.0
-        if diverges_at_radius and not self.may_diverge and _is_nonnegative(largest - radius):
-            return 0.0
-        return self(inner)
+        converges = self.may_diverge or expr.func == sympy.asin or sign(radius - largest) > 0
+        return self(inner) if converges else 0.0
 
     def _summands(self, expr: Expr) -> list[Expr]:
         return [a for a in sympy.Add.make_args(expr) if a.has(self.symbol)]

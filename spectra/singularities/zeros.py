@@ -8,12 +8,12 @@ from dataclasses import replace
 import flint
 import sympy
 
+from spectra.formula.ball_function import BallFunction
 from spectra.formula.callables import Opaque
-from spectra.formula.evaluation.ball_function import BallFunction
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero
 from spectra.formula.functions import PIECEWISE
+from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
-from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.power_series import has_no_zero_below_2
 from spectra.singularities.results import number_text
@@ -81,12 +81,6 @@ def with_exact_ends(kernel: Kernel) -> tuple[Kernel, tuple[str, ...]]:
 
     The support becomes the exact zero next to it.  Without one in closed form, the formula becomes
     k(z) - k(R).
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import radial
-    >>> with_exact_ends(radial("cos(z)", support=1.5707963267948966))[0].pieces[0].support
-    pi/2
     """
     ends = [(p, _exact_end(p)) for p in kernel.pieces]
     notes = tuple(

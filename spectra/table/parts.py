@@ -4,7 +4,7 @@ A :class:`Part` is a mass, a phase, and the distribution of a frequency w: the s
 frequencies of :class:`Group` s, each a law in some columns of the data.  A radial measure has one
 group of all columns.  A law has two methods: ``draw(dim, size, rng)``, independent frequencies of
 shape (size, dim), and ``characteristic_function(D)``, E cos(w.D) at differences of shape (..., dim)
-with a bound of its error.  :class:`~spectra.table.radial.radial_law.RadialLaw` is one of uniform
+with a bound of its error.  :class:`~spectra.table.radial_law.RadialLaw` is one of uniform
 direction, which a coupling can draw; others, such as that of a truncated l1 distance
 (:mod:`spectra.table.l1_law`), are drawn independently.
 """
@@ -12,23 +12,17 @@ direction, which a coupling can draw; others, such as that of a truncated l1 dis
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, final
+from typing import Any, Self
 
 import numpy as np
 
-from spectra.base.arrays import (
-    FloatArray,
-    from_units,
-    frozen_array,
-    to_units,
-)
+from spectra.base.arrays import FloatArray, from_units, frozen_array, to_units
 from spectra.errors import ParameterError
-from spectra.table.points import Points
-from spectra.table.radial.radial_law import RadialLaw
+from spectra.table.radial_law import RadialLaw
 
-__all__ = ["PHASES", "Group", "Part", "Shifts", "WithError", "error_of_product"]
+__all__ = ["PHASES", "Group", "Part", "Points", "Shifts", "WithError", "error_of_product"]
 
 #: Values, and a bound of their errors.
 WithError = tuple[FloatArray, FloatArray]
@@ -43,7 +37,63 @@ _TAIL_PROBABILITIES = (1e-13, 1e-15)
 _LARGEST_TAIL_EXPONENT = 0.49
 
 
-@final
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Differences D = x - y of shape (..., d), or distances |D| of any shape.
+
+    ``values``: the array; ``axes``: the number of its last axes that belong to one point, 1 for
+    differences and 0 for distances.
+
+    Examples
+    --------
+    >>> points = Points(np.array([[3.0, 4.0], [0.0, 1.0]]), 1)
+    >>> points.shape, points.norms.values
+    ((2,), array([5., 1.]))
+    """
+
+    values: FloatArray
+    axes: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the values of a kernel at the points."""
+        return self.values.shape[: self.values.ndim - self.axes]
+
+    @property
+    def flat(self) -> Self:
+        """The same points along one axis."""
+        return self.moved(lambda v: v.reshape(-1, *v.shape[len(self.shape) :]))
+
+    @property
+    def norms(self) -> Points:
+        """The distances."""
+        return Points(np.linalg.norm(self.values, axis=-1), 0) if self.axes else self
+
+    def checked(self) -> Self:
+        """The points themselves; a ParameterError if one is not finite, or a distance negative."""
+        bad = ~np.isfinite(self.values) | ((self.values < 0.0) & (self.axes == 0))
+        if np.any(bad):
+            raise ParameterError(
+                f"A kernel was asked for at {self.values[bad][0]}: distances must be finite and at "
+                "least 0, and differences finite."
+            )
+        return self
+
+    def moved(self, change: Callable[[FloatArray], FloatArray]) -> Self:
+        """Other points of the same sort, by a function of the array."""
+        return type(self)(change(self.values), self.axes)
+
+    def shifted(self, offset: FloatArray) -> Self:
+        """The points D + offset; distances only for an offset of 0."""
+        return self.moved(lambda v: v + offset) if offset.any() else self
+
+    def and_offsets(self, offsets: FloatArray) -> Self:
+        """The points D + t_j for offsets of shape (J, d), along a new last axis of points."""
+        if not self.axes:  # distances have no shifts
+            return self.moved(lambda z: z[..., None])
+        return self.moved(lambda D: D[..., None, :] + offsets)
+
+
 @dataclass(frozen=True, eq=False)
 class Shifts:
     r"""A weighted sum of shifts of a kernel, and its multiplier a.
@@ -79,7 +129,6 @@ class Shifts:
         return np.full(phases.shape, abs(self.weights[0])), np.asarray(phases)
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Group:
     """A law of frequencies in some columns, each divided by its length.
@@ -146,11 +195,11 @@ class Group:
         """E cos(w.D) at points D of R^dim, and a bound of its error."""
         own = self.own(points)
         if not self.is_coupled:
-            return self.law.characteristic_function(own.values)  # type: ignore[no-any-return]
+            return self.law.characteristic_function(own.values)
         z = own.norms.values
         if self.deviation > 0.0:
             return np.exp(-0.5 * (self.deviation * z) ** 2), np.full(z.shape, _GAUSSIAN_ERROR)
-        return self.law.plane_wave_enclosure(self.size(dim), z)  # type: ignore[no-any-return]
+        return self.law.plane_wave_enclosure(self.size(dim), z)
 
     def frequencies(self, dim: int, own: FloatArray) -> FloatArray:
         """The frequencies in R^dim of draws of the law, shape (..., size)."""
@@ -161,7 +210,6 @@ class Group:
         return frequencies
 
 
-@final
 @dataclass(frozen=True, eq=False, repr=False)
 class Part:
     r"""A mass, a phase and a distribution of frequencies; with or without shifts.

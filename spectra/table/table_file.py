@@ -27,9 +27,8 @@ from spectra.base.piecewise import Piecewise
 from spectra.errors import TableFileError
 from spectra.table.l1_law import TruncatedLaw
 from spectra.table.parts import PHASES, Group, Part, Shifts
-from spectra.table.radial.radial_law import RadialLaw
-from spectra.table.tails.wave_sum import WaveSum
-from spectra.table.tails.wave_tail import WaveTail
+from spectra.table.radial_law import RadialLaw
+from spectra.table.wave_tail import WaveSum, WaveTail
 
 __all__ = ["Arrays", "decode_table", "encode_table", "read_arrays", "write_arrays"]
 
@@ -42,7 +41,7 @@ _FORMAT = {
     "version": 7,
     "convention": "k(D) = sum over parts of mass * E cos(w.D + phase)",
 }
-_NUMBERS = ("k_zero", "u_error", "bias")
+_NUMBERS, _SHIFTS = ("k_zero", "u_error", "bias"), ("offsets", "weights")
 # Errors from reading a damaged archive, with such damages as an unknown method of compression, a
 # member marked as encrypted, an offset outside the file, or a size larger than the memory.
 _DAMAGE_ERRORS = (
@@ -126,7 +125,16 @@ def encode_table(table: Any) -> tuple[dict[str, Any], Arrays]:
             }
             for g in groups
         ],
-        "parts": [_encode_part(p, index) for p in parts],
+        "parts": [
+            {
+                "mass": float(p.mass),
+                "mass_error": float(p.mass_error),
+                "sign": int(p.sign),
+                "groups": [index[g] for g in p.groups],
+                "shifts": p.shifts and {name: getattr(p.shifts, name).tolist() for name in _SHIFTS},
+            }
+            for p in parts
+        ],
     }
     return header, arrays
 
@@ -144,7 +152,11 @@ def decode_table(
         )
     try:
         laws = [_decode_law(entry, arrays, f"law{i}") for i, entry in enumerate(header["laws"])]
-        groups = [_decode_group(entry, laws) for entry in header["groups"]]
+        groups = [
+            Group(laws[g["law"]], g["columns"] and tuple(g["columns"]), g["lengths"],
+                  float(g["deviation"]))
+            for g in header["groups"]
+        ]  # fmt: skip
         if arrays:
             raise ValueError(f"it holds arrays that belong to no part: {sorted(arrays)}")
         domain = header["domain"]
@@ -154,41 +166,22 @@ def decode_table(
             provenance=str(header["provenance"]),
             domain=np.inf if domain is None else float(domain),
             sphere=bool(header["sphere"]),
-            parts=tuple(_decode_part(entry, groups) for entry in header["parts"]),
+            parts=tuple(
+                Part(
+                    float(p["mass"]),
+                    float(p["mass_error"]),
+                    PHASES[p["sign"]],
+                    tuple(groups[i] for i in p["groups"]),
+                    p["shifts"] and Shifts(**p["shifts"]),
+                )
+                for p in header["parts"]
+            ),
             **{name: float(header[name]) for name in _NUMBERS},
         )
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise TableFileError(
             f"{path} does not hold a valid spectral table: {error}. {_REMEDY}"
         ) from error
-
-
-def _encode_part(part: Part, index: dict[Any, int]) -> dict[str, Any]:
-    """The entry of a part in the header, with the indices of its groups."""
-    return {
-        "mass": float(part.mass),
-        "mass_error": float(part.mass_error),
-        "sign": int(part.sign),
-        "groups": [index[g] for g in part.groups],
-        "shifts": part.shifts
-        and {
-            "offsets": part.shifts.offsets.tolist(),
-            "weights": part.shifts.weights.tolist(),
-        },
-    }
-
-
-def _decode_part(entry: dict[str, Any], groups: list[Group]) -> Part:
-    """The part of an entry in the header."""
-    mass = float(entry["mass"]), float(entry["mass_error"]), PHASES[entry["sign"]]
-    shifts = entry["shifts"] and Shifts(**entry["shifts"])
-    return Part(*mass, tuple(groups[i] for i in entry["groups"]), shifts)
-
-
-def _decode_group(entry: dict[str, Any], laws: list[Any]) -> Group:
-    """The group of an entry in the header."""
-    columns = entry["columns"] and tuple(entry["columns"])
-    return Group(laws[entry["law"]], columns, entry["lengths"], float(entry["deviation"]))
 
 
 def _encode_law(law: RadialLaw | TruncatedLaw, arrays: Arrays, name: str) -> dict[str, Any] | None:

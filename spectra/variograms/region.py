@@ -29,12 +29,12 @@ import sympy
 from scipy.optimize import linprog
 from scipy.special import gammaincc, roots_jacobi
 
+from spectra.base.bessel import plane_wave_mean
 from spectra.base.limits import check_time
 from spectra.base.numbers import FloatArray, positive_number
-from spectra.base.special.bessel import plane_wave_mean
 from spectra.derivation import derive
 from spectra.errors import AccuracyError
-from spectra.formula.reader import Z
+from spectra.formula import Z
 from spectra.kernels import Kernel, radial
 from spectra.singularities import analyse
 from spectra.table import Part, RadialLaw, SpectralTable
@@ -66,10 +66,7 @@ def fit_on_region(
     """The table of a covariance whose variogram is within tol * gamma of gamma on [0, radius]."""
     radius, tol = positive_number(radius, "radius"), positive_number(tol, "tol")
     closed = _add_powers(minus_gamma, radius, tol, dim)
-    if closed is not None:
-        covariance, bias, rest = *closed, ()
-    else:
-        covariance, bias, rest = _fit_masses(minus_gamma, radius, tol, dim, name)
+    covariance, bias, rest = closed or _fit_masses(minus_gamma, radius, tol, dim, name)
     table = None if covariance is None else derive(covariance, dim)
     parts = rest if table is None else (*table.parts, *rest)
     total = math.fsum(part.mass for part in parts)
@@ -88,7 +85,7 @@ def fit_on_region(
 
 def _add_powers(
     minus_gamma: Kernel, radius: float, tol: float, dim: int
-) -> tuple[Kernel, float] | None:
+) -> tuple[Kernel | None, float, tuple[Part, ...]] | None:
     """The covariance and its error for a sum of powers and sill - covariance; None for others."""
     if any(piece.support is not sympy.oo for piece in minus_gamma.pieces):
         return None
@@ -109,7 +106,7 @@ def _add_powers(
     for c, alpha in powers:
         kernel, error = _covariance_of_power(alpha, radius, tol)
         total, bias = total + c * kernel, bias + float(c) * error
-    return total, bias
+    return total, bias, ()
 
 
 def _covariance_of_power(alpha: sympy.Expr, radius: float, tol: float) -> tuple[Kernel, float]:

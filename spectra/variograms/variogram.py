@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any
 
 import sympy
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from spectra.base.numbers import checked_dim
 from spectra.derivation import derive
 from spectra.errors import FormulaError, ParameterError
-from spectra.formula.reader import Z, exact_parameter
+from spectra.formula import Z, exact_parameter
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import catalogue, kernel_from_text, parse_name
 from spectra.table import SpectralTable
@@ -29,7 +29,6 @@ from spectra.verdict import Definiteness
 __all__ = ["Variogram", "variogram"]
 
 
-@final
 @dataclass(frozen=True)
 class Variogram:
     """A function gamma(z) of the distance; use :func:`variogram` to make one.

@@ -10,9 +10,9 @@ import sympy
 
 from spectra.errors import SpectraError
 from spectra.singularities.results import Singularity
-from spectra.verdict.regions.sphere_coefficients import SphereCoefficients
+from spectra.verdict.sphere_coefficients import SphereCoefficients
 
-__all__ = ["D", "Definiteness", "RegionVerdict", "Status", "in_words", "raise_if_contradictory"]
+__all__ = ["D", "Definiteness", "RegionVerdict", "Status", "check_condition", "in_words"]
 
 #: The symbol d for the dimension, in conditions such as d < 5.
 D = sympy.Symbol("d", integer=True, positive=True)
@@ -97,9 +97,7 @@ class RegionVerdict:
     coefficients: SphereCoefficients | None = None
 
     def __post_init__(self) -> None:
-        raise_if_contradictory(self.status, self.condition, self.dim)
-        if self.status is Status.INFINITE and self.positive_definite:
-            raise SpectraError(f"{self!r}: a contradiction, and so an error of spectra. Report it.")
+        check_condition(self.status, self.condition, self.dim)
 
     def __bool__(self) -> bool:
         return bool(self.status)  # raises
@@ -112,7 +110,7 @@ class RegionVerdict:
         return f"Verdict on {self.region}{where}: {self.status.name}{result}"
 
 
-def raise_if_contradictory(status: Status, condition: sympy.Basic | None, dim: int | None) -> None:
+def check_condition(status: Status, condition: sympy.Basic | None, dim: int | None) -> None:
     """Raise a SpectraError if a status is not the one that follows from its condition on d."""
     if condition is None:
         return
@@ -126,13 +124,7 @@ def raise_if_contradictory(status: Status, condition: sympy.Basic | None, dim: i
 
 
 def in_words(condition: sympy.Basic) -> str:
-    """A condition on d in words.
-
-    Examples
-    --------
-    >>> in_words(sympy.Eq(sympy.Symbol("a"), 2) & (sympy.Symbol("p") + 1 > D))
-    'a = 2 and d < p + 1'
-    """
+    """A condition on d in words."""
     if condition in (sympy.true, sympy.false):
         return "every d" if condition else "no d"
     if isinstance(condition, sympy.And | sympy.Or):

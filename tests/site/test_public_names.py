@@ -25,6 +25,7 @@ PUBLIC = [
     "radial",
     "spectral_density",
     "spectral_measure",
+    "spectrum",
     "sphere_coefficients",
     "tabulate",
     "time_limit",

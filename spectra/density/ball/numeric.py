@@ -20,17 +20,15 @@ import sympy
 
 from spectra.base.accuracy import DENSITY
 from spectra.base.precision import Ball, log_magnitude, working_precision
-from spectra.density.ball.ascending_series import ascending_series, build_density
-from spectra.density.ball.ball_form import BallForm, to_arb
-from spectra.density.ball.edge import ball_component
-from spectra.density.ball.read_ball_form import read_ball_form
+from spectra.density.ball.ball_form import BallForm, read_ball_form, to_arb
+from spectra.density.ball.edge import ascending_series, ball_component, build_density
 from spectra.density.panel_density import PanelDensity
 from spectra.errors import AccuracyError, NoRouteError
-from spectra.formula.evaluation.ball_function import BallFunction
+from spectra.formula.ball_function import BallFunction
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.expansion import ZERO
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 
 __all__ = ["component_of_formula", "fitted_form"]
 
@@ -56,6 +54,7 @@ def component_of_formula(expr: sympy.Expr, support: sympy.Expr, dim: int) -> Pan
     Examples
     --------
     >>> import mpmath
+    >>> import numpy as np
     >>> c = component_of_formula(sympy.exp(-Z) * (1 - Z), sympy.Integer(1), 1)
     >>> sign, log = c.signed_log(np.array([2.0]))
     >>> exact = mpmath.quad(lambda z: mpmath.exp(-z) * (1 - z) * mpmath.cos(2 * z), [0, 1])

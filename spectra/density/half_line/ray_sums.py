@@ -20,10 +20,10 @@ import flint
 import numpy as np
 
 from spectra.base.accuracy import ABSENT, DENSITY, EPS, SAME
+from spectra.base.bessel_k import bessel_k, bessel_k_half_integer
 from spectra.base.limits import check_time
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working_precision
-from spectra.base.special.bessel_k import bessel_k, bessel_k_half_integer
 from spectra.density.half_line.half_line_formula import HalfLineFormula
 from spectra.errors import AccuracyError
 
@@ -98,7 +98,7 @@ class Samples:
             terms = _WEIGHTS / offsets
             found = (terms * self.values[index]).sum(axis=1) / terms.sum(axis=1)
         found[at_node.any(axis=1)] = self.values[index][at_node]
-        return np.asarray(found)
+        return found
 
     def difference(self, other: Samples) -> float:
         """The largest difference from other samples, at radii in both ranges."""

@@ -15,13 +15,6 @@ from spectra.kernels.catalogue.reading import (
 )
 
 __all__ = [
-    "DIMENSION",
-    "Catalogue",
-    "Entry",
-    "any_kernel_from_text",
-    "as_kernel",
-    "catalogue",
-    "kernel_from_text",
-    "parse_name",
-    "parse_numbers",
-]
+    "DIMENSION", "Catalogue", "Entry", "any_kernel_from_text", "as_kernel", "catalogue",
+    "kernel_from_text", "parse_name", "parse_numbers",
+]  # fmt: skip

@@ -5,25 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple
 
 import sympy
 
 from spectra.errors import ParameterError
-from spectra.formula.reader.parameters import exact_parameter
+from spectra.formula.parameters import exact_parameter
 from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel, radial, zonal
 
 __all__ = [
-    "DIMENSION",
-    "Entry",
-    "Parameter",
-    "compact_entry",
-    "length_parameter",
-    "parameter_symbol",
-    "positive_definite_entry",
-    "positive_parameter",
-]
+    "DIMENSION", "Entry", "Parameter", "compact_entry", "length_parameter", "parameter_symbol",
+    "positive_definite_entry", "positive_parameter",
+]  # fmt: skip
 
 #: The dimension d in the conditions of an entry.
 DIMENSION = sympy.Symbol("d", integer=True, positive=True)
@@ -42,7 +36,6 @@ class Parameter(NamedTuple):
     meaning: str
 
 
-@final
 @dataclass(frozen=True, repr=False)
 class Entry:
     """A named kernel; if it has parameters, call it with them to get the kernel.
@@ -120,8 +113,7 @@ class Entry:
         if len(set(lengths.values())) > 1 or 0 in lengths.values():
             raise ParameterError(
                 f"The sequences of the kernel {self.id} are empty or differ in length "
-                f"({', '.join(f'{name}: {n}' for name, n in lengths.items())}). Each must have one "
-                "value for every summand."
+                f"({', '.join(f'{name}: {n}' for name, n in lengths.items())})."
             )
         return values
 

@@ -14,21 +14,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from spectra.errors import ParameterError, SpectraError
-from spectra.formula.reader.parsing import parse_formula
-from spectra.formula.reader.wording import shorten
+from spectra.formula.parsing import parse_formula
+from spectra.formula.wording import shorten
 from spectra.kernels.catalogue.entry import Entry
 from spectra.kernels.catalogue.named import catalogue
 from spectra.kernels.composite import CompositeKernel, of_factor
 from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.kernels.metrics import L1
 
-__all__ = [
-    "any_kernel_from_text",
-    "as_kernel",
-    "kernel_from_text",
-    "parse_name",
-    "parse_numbers",
-]
+__all__ = ["any_kernel_from_text", "as_kernel", "kernel_from_text", "parse_name", "parse_numbers"]
 
 # Errors of ``ast.parse`` for text that is not a Python expression, is too long or too deep.
 _PARSE_ERRORS = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError)
@@ -44,22 +38,13 @@ _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)  # name(argume
 
 
 def kernel_from_text(
-    text: str,
-    *,
-    support: float | str | None = None,
-    parameters: Mapping[str, Any] | None = None,
+    text: str, *, support: float | str | None = None, parameters: Mapping[str, Any] | None = None
 ) -> Kernel:
     """Make a radial or zonal kernel from text.
 
-    Parameters
-    ----------
-    text : str
-        A formula in z = |x - y| or in u = <x, y>, or a name of the catalogue, with parameters as in
-        "matern(nu=5/2, length=2)" or with the default parameters as in "matern".
-    support : number or str, optional
-        Radius beyond which a formula in z is zero.
-    parameters : mapping, optional
-        Values of parameters by name: numbers, or text such as ``"sqrt(3)/2"``.
+    ``text`` is a formula in z = |x - y| or in u = <x, y>, or a name of the catalogue, such as
+    "matern(nu=5/2, length=2)", or "matern" for the default parameters.  A formula in z is zero
+    beyond ``support``.  ``parameters`` are numbers, or text such as "sqrt(3)/2", by name.
 
     Examples
     --------
@@ -161,12 +146,6 @@ def any_kernel_from_text(
     ``metric`` selects the distance z, Euclidean or l1.  Text with ``.on(`` is a kernel of groups of
     columns: ``parameters`` go to the kernel of each group that contains them, and ``options`` are
     not allowed.  Otherwise both are those of :func:`spectra.kernels.catalogue.kernel_from_text`.
-
-    Examples
-    --------
-    >>> kernel = any_kernel_from_text("(exp(-z**2/2)).on([0, 1])*(matern).on([2], length=30) - .5")
-    >>> any_kernel_from_text(str(kernel)) == kernel
-    True
     """
     if metric == "l1":
         profile = any_kernel_from_text(text, parameters=parameters, **options)

@@ -305,7 +305,7 @@ def test_a_kernel_of_infinite_mass_has_features_on_the_distances_of_the_data(dim
     assert error < 3 * features.expected_error_
     with pytest.raises(ParameterError, match="designed for the data"):
         features.variance(1.0)
-    with pytest.raises(ParameterError, match="made by the method"):
+    with pytest.raises(ParameterError, match="designed for the data"):
         features.n_components_for(0.1, 0.1)
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -23,7 +22,7 @@ from spectra.errors import DataError, InfiniteMassError, ParameterError
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial
 from spectra.measure.tabulation import tabulate
-from spectra.table.radial.radial_law import RadialLaw
+from spectra.table.radial_law import RadialLaw
 from spectra.verdict import spectral_measure
 from tests.oracles.laws import gaussian_law, gaussian_mixture, table_of
 
@@ -324,14 +323,6 @@ def test_the_expected_error_knows_the_few_pairs_that_rule_the_kernel(kernel, opt
     squares = np.array([np.sum((f.gram(X) - exact) ** 2) for f in fitted]) / np.sum(exact**2)
     stated = fitted[0].expected_error_ ** 2
     assert abs(squares.mean() - stated) < 6 * squares.std() / 8**0.5 + 0.05 * stated
-
-
-def test_what_is_asked_before_a_fit_is_refused(X):
-    for method in ("transform", "transform_right", "gram", "variance"):
-        with pytest.raises(NotFittedError, match="not fitted yet"):
-            getattr(SpectralFeatures("gaussian"), method)(X)
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        _ = SpectralFeatures("gaussian").expected_error_
 
 
 def test_a_group_of_infinite_mass_is_refused_with_advice():

@@ -5,9 +5,8 @@ import pytest
 import sympy
 from mpmath import mp
 
-from spectra.formula.evaluation.ball_function import _FUNCTIONS as BALLS
-from spectra.formula.evaluation.ball_function import analytic_continuation
-from spectra.formula.evaluation.program import _FUNCTIONS as DOUBLES
+from spectra.formula.ball_function import _FUNCTIONS as BALLS
+from spectra.formula.ball_function import analytic_continuation
 from spectra.formula.functions import (
     ENTIRE,
     FUNCTIONS,
@@ -15,6 +14,7 @@ from spectra.formula.functions import (
     PIECEWISE,
     singular_part,
 )
+from spectra.formula.program import _FUNCTIONS as DOUBLES
 
 X = sympy.Symbol("x")
 THIRD = sympy.Rational(1, 3)

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 
 import spectra as sp
 from spectra.errors import DataError, NoRouteError, UndecidedError
-from spectra.formula.reader import Z
+from spectra.formula.parsing import Z
 from spectra.kernels.profile_terms import numeric_l1
 from spectra.table.l1_law import MAX_RATIO, _proposal_density, truncated_density
 from spectra.verdict import Status

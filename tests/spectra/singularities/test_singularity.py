@@ -8,11 +8,11 @@ import pytest
 import sympy
 from mpmath import mp
 
-from spectra.formula.evaluation.evaluate import mpmath_function
+from spectra.formula.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.expansion import Expansion
-from spectra.formula.reader.parsing import Z, parse_formula
+from spectra.formula.parsing import Z, parse_formula
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import Kernel, radial
 from spectra.singularities import analyse
@@ -88,14 +88,9 @@ def test_the_remainder_vanishes_as_fast_as_the_expansion_says(
 
 @pytest.mark.parametrize(
     ("text", "point"),
-    [
-        ("exp(cos(z))", oo),
-        ("log(log(z))", oo),
-        ("sqrt(z - 1)", 0),
-        ("cos(log(z))", 0),
-        ("gamma(-1/2 - z)", oo),
-    ],
-)
+    [("exp(cos(z))", oo), ("log(log(z))", oo), ("sqrt(z - 1)", 0), ("cos(log(z))", 0),
+     ("gamma(-1/2 - z)", oo)],
+)  # fmt: skip
 def test_formulas_without_an_expansion_are_refused(text: str, point: object) -> None:
     with pytest.raises(ExpansionError):
         expand_at(_formula(text), sympy.sympify(point), 1, 4)

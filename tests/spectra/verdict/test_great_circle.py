@@ -8,11 +8,11 @@ from scipy.integrate import quad
 from scipy.special import eval_legendre
 
 import spectra as sp
-from spectra.base.special.harmonics import gegenbauer_shares
+from spectra.base.harmonics import gegenbauer_shares
+from spectra.definiteness import proved_on_sphere
 from spectra.errors import ParameterError
 from spectra.kernels.great_circle import function_of_angle
-from spectra.singularities.definiteness import proved_on_sphere
-from spectra.verdict.regions.refuted_on_sphere import refute_on_sphere
+from spectra.verdict.refuted_on_sphere import refute_on_sphere
 from tests.oracles.gneiting import ROWS
 
 CASES = [(text, p, length, known) for text, p, lengths, known in ROWS for length in lengths]

@@ -22,7 +22,7 @@ from spectra.density.components import Component
 from spectra.density.kernel_check import describe_mismatch
 from spectra.density.lookup import lookup
 from spectra.errors import ParameterError
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 from spectra.kernels.kernel import radial
 
 R = sympy.Rational
