@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self, final
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,7 +46,6 @@ def _vectors(lat: FloatArray, lon: FloatArray) -> FloatArray:
     return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=1)
 
 
-@final
 class SphereField:
     r"""A Gaussian random field on the sphere with mean 0, whose paths are functions.
 
@@ -270,7 +269,6 @@ class SphereField:
         return ConditionedField.from_data(self, _checked(X), y, noise=noise, solver=solver)
 
 
-@final
 @dataclass(frozen=True, eq=False, repr=False)
 class SphereGrid:
     """Exact paths on a grid of ``lat`` and ``lon``, made by :meth:`SphereField.exact_grid`."""
