@@ -28,6 +28,7 @@ from spectra.errors import SpectraError
 from spectra.formula.callables import Opaque
 from spectra.formula.expansions.exact_numbers import is_zero
 from spectra.formula.expansions.expand import expand_at
+from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.parsing import Z
 from spectra.kernels.great_circle import function_of_angle
 from spectra.kernels.kernel import Kernel
@@ -56,7 +57,9 @@ class Refutation:
 
 def refute_on_sphere(kernel: Kernel, dim: int) -> Refutation | None:
     """Refute by the leading powers at 0 and the antipode, and by shares up to a degree."""
-    if any(p.expr.has(Opaque) for p in kernel.pieces) or not kernel.at_zero > 0.0:
+    if any(p.expr.has(Opaque) or value_at_zero(p.expr) is None for p in kernel.pieces):
+        return None
+    if not kernel.at_zero > 0.0:
         return None
     angle = function_of_angle(kernel)
     try:
