@@ -37,6 +37,7 @@ _MODULE_OF = {
     "design": "designs",
     "dot_product": "kernels.dot_product",
     "existence": "verdict",
+    "great_circle": "kernels.great_circle",
     "l1": "kernels.kernel",
     "radial": "kernels.kernel",
     "spectral_density": "density",

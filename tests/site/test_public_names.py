@@ -21,6 +21,7 @@ PUBLIC = [
     "design",
     "dot_product",
     "existence",
+    "great_circle",
     "l1",
     "radial",
     "spectral_density",
