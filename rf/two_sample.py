@@ -97,7 +97,7 @@ def two_sample_test(
     ----------
     X, Y : array_like of shape (n, d), (m, d)
         The samples, of at least two rows each.
-    kernel : Kernel, Entry, str, SpectralMeasure, Design or SpectralTable
+    kernel : Kernel, Family, str, SpectralMeasure, Design or SpectralTable
         As in :class:`rf.SpectralFeatures`, but radial and positive definite on R^d.
     length_scale : float, array_like of shape (d,) or "median"
         Divisor of the rows; "median": the median distance of (at most 512 of) the pooled rows.

@@ -42,7 +42,7 @@ class SpectralFeatures(BaseSpectralFeatures):
 
     Parameters
     ----------
-    kernel : Kernel, Entry, str, SpectralMeasure, design or SpectralTable, default="gaussian"
+    kernel : Kernel, Family, str, SpectralMeasure, design or SpectralTable, default="gaussian"
         A str is a name of ``spectra.catalogue`` or a formula in z = |x - y| or u = <x, y>.  A
         ``spectra.design(..., n_components=n)`` sets the coupling and the numbers of frequencies.
     n_components : int, default=100

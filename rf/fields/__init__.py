@@ -2,11 +2,24 @@
 
 Read in this order: ``gaussian_field`` (the class for users), ``covariance`` (its covariance),
 ``paths`` (one path as a function), ``conditioned`` and ``gradients`` (paths through data, and their
-gradients).
+gradients), ``drift`` (an unknown mean), ``vecchia`` (sparse factors for many points).
 """
 
-from rf.fields.conditioned import ConditionedField
+from rf.fields.conditioned import ConditionedField, checked_noise
+from rf.fields.drift import Drift, KrigingSystem, check_drift
 from rf.fields.gaussian_field import GaussianField
 from rf.fields.paths import Path
 
-__all__ = ["ConditionedField", "GaussianField", "Path"]
+from rf.fields.vecchia import neighbour_blocks, vecchia_factor
+
+__all__ = [
+    "ConditionedField",
+    "Drift",
+    "GaussianField",
+    "KrigingSystem",
+    "Path",
+    "check_drift",
+    "checked_noise",
+    "neighbour_blocks",
+    "vecchia_factor",
+]

@@ -44,7 +44,7 @@ class GaussianField:
 
     Parameters
     ----------
-    kernel : Kernel, CompositeKernel, Entry, str, SpectralMeasure, Design or table
+    kernel : Kernel, CompositeKernel, Family, str, SpectralMeasure, Design or table
         The covariance: positive definite on R^dim (for groups of columns, every term of the sum).
         For a Variogram with a sill, the covariance is the sill minus the variogram.
     dim : int, optional
@@ -265,19 +265,28 @@ class GaussianField:
         return self.path(number).gradient(X)
 
     def condition(
-        self, X: ArrayLike, y: ArrayLike, *, noise: float = 0.0, solver: str = "auto"
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        noise: ArrayLike = 0.0,
+        drift: Any = None,
+        solver: str = "auto",
     ) -> ConditionedField:
         """The field given its values y at the rows of X; see :class:`rf.fields.ConditionedField`.
 
-        The field has mean 0: subtract the mean of the data, and add it to the predictions.
+        Without a drift the field has mean 0.  To fit the covariance, use :class:`rf.Kriging`.
 
         Parameters
         ----------
         X : array_like of shape (n, d)
         y : array_like of shape (n,)
             The observed values.
-        noise : float
-            Standard deviation of the independent normal errors of y, at least 0.
+        noise : float or array_like of shape (n,)
+            Standard deviation of the independent normal errors of y, for all or for each.
+        drift : None, "constant", "linear" or array_like of shape (n, p)
+            The mean of the field is a sum of unknown multiples of 1, of 1 and the coordinates, or
+            of p columns, which are then needed at new points, too.
         solver : {"auto", "cholesky", "cg"}
             Cholesky factorization of the covariance matrix, or preconditioned conjugate gradients,
             which store the matrix for up to 16 384 rows and recompute it at every step for more.
@@ -289,7 +298,7 @@ class GaussianField:
             If the mean of y is more than four standard deviations (of field and noise) from 0.
         """
         points = self._points(X)
-        return ConditionedField.from_data(self, points, y, noise=noise, solver=solver)
+        return ConditionedField.from_data(self, points, y, noise=noise, drift=drift, solver=solver)
 
     def noise(self, number: int, size: int) -> FloatArray:
         """Standard normal numbers for path ``number``, independent of the path."""
@@ -300,6 +309,19 @@ class GaussianField:
         lengths = self._lengths()
         X, Y = self._points(X) / lengths, self._points(Y) / lengths
         return self._resolved_covariance().matrix(X, Y)
+
+    def covariance_of_pairs(self, blocks: FloatArray) -> FloatArray:
+        """The covariance matrices of blocks of points, (b, k, d) -> (b, k, k)."""
+        points = blocks / self._lengths()
+        differences = points[:, :, None] - points[:, None]
+        if not self.is_radial:
+            return self.covariance(differences)
+        return self.covariance(np.sqrt(np.sum(differences**2, axis=-1)))
+
+    @property
+    def lengths(self) -> FloatArray:
+        """The lengths that coordinates are divided by: shape (d,)."""
+        return self._lengths()
 
     def covariance_gradient(self, X: ArrayLike, Y: ArrayLike, c: FloatArray) -> FloatArray:
         """Gradient at the rows of X of the sum of c_j k((x - y_j) / lengths): shape (rows, d)."""

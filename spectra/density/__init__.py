@@ -18,7 +18,7 @@ from spectra.density.closed_pairs.summands import summands
 from spectra.density.components import Atom, SpectralDensity
 from spectra.density.gamma_sums.gamma_formula import gamma_formula
 from spectra.density.gamma_sums.gamma_product import gamma_products
-from spectra.density.lookup import lookup
+from spectra.density.lookup import lookup, lookup_formula
 from spectra.density.routes import AUTO, ROUTES, spectral_density
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "gamma_formula",
     "gamma_products",
     "lookup",
+    "lookup_formula",
     "spectral_density",
     "summands",
 ]

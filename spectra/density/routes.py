@@ -19,7 +19,7 @@ from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
 from spectra.density.periodic import periodic
 from spectra.errors import AccuracyError, NoRouteError, ParameterError
-from spectra.kernels.catalogue.reading import kernel_from_text
+from spectra.kernels.catalogue.reading import family, free_names, kernel_from_text
 from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.metrics import L1
@@ -92,7 +92,8 @@ def spectral_density(
     Returns
     -------
     SpectralDensity
-        Its attribute ``route`` names the route that found it.
+        Its attribute ``route`` names the route that found it.  For text with free symbols and the
+        route "symbolic", the result is the formula of :meth:`spectra.family(text).density`.
 
     Raises
     ------
@@ -124,6 +125,8 @@ def spectral_density(
         check_l1_kernel(dim, str(kernel), truncated=bool(truncated))
         return partial(l1_density, dim=dim, truncated=truncated, exponentials=exponentials)
     if isinstance(kernel, str):
+        if route == "symbolic" and free_names(kernel):
+            return family(kernel).density(dim)
         kernel = kernel_from_text(kernel)
     if not isinstance(kernel, Kernel):
         raise ParameterError(

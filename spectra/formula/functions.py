@@ -13,8 +13,23 @@ from typing import Any
 import sympy
 from sympy.functions.elementary.piecewise import ExprCondPair
 
-__all__ = ["ARITIES", "CONSTANTS", "FUNCTIONS", "FUNCTIONS_WITH_ORDER", "PIECEWISE", "is_supported"]
+__all__ = [
+    "ARITIES",
+    "CONSTANTS",
+    "FUNCTIONS",
+    "FUNCTIONS_WITH_ORDER",
+    "PIECEWISE",
+    "VARIABLES",
+    "U",
+    "Z",
+    "is_supported",
+]
 
+#: The distance |x - y|, the variable of radial kernels.
+Z = sympy.Symbol("z", nonnegative=True)
+#: The inner product <x, y> on the unit sphere, the variable of zonal kernels.
+U = sympy.Symbol("u", real=True)
+VARIABLES = (Z, U)
 CONSTANTS: dict[str, sympy.Expr] = {"pi": sympy.pi, "E": sympy.E}
 _NAMES = """exp log sin cos tan asin acos atan sinh cosh tanh gamma erf erfc
     besselj besseli besselk expint Abs Heaviside Min Max"""
@@ -30,7 +45,7 @@ _ALIASES = {
 #: The sympy class of each name and alias.
 FUNCTIONS: dict[str, Any] = {name: getattr(sympy, name) for name in _NAMES.split()}
 FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in _ALIASES.items()}
-#: The functions whose first argument is an order, which must be a number.
+#: The functions whose first argument is an order, which must not depend on the variable.
 FUNCTIONS_WITH_ORDER = (sympy.besselj, sympy.besseli, sympy.besselk, sympy.expint)
 #: The minimum and maximum number of arguments; functions not listed here take one.
 ARITIES: dict[Any, tuple[int, float]] = {

@@ -31,7 +31,7 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
 
     Parameters
     ----------
-    kernel : Kernel, Entry or str
+    kernel : Kernel, Family or str
         A radial kernel, a formula in z, or a name in the catalogue.
     length_scale : float or array_like of shape (d,)
         Length scale of all columns, or one for each.

@@ -31,7 +31,7 @@ from spectra.formula.reader import Z
 from spectra.kernels import Kernel
 from spectra.symbolic.sympy_process import ask_sympy
 
-__all__ = ["symbolic"]
+__all__ = ["compare_formula", "symbolic"]
 
 # Seconds for one task of sympy.
 _LIMIT = 30.0
@@ -56,7 +56,7 @@ def symbolic(kernel: Kernel, dim: int) -> SpectralDensity:
     reasons: list[str] = []
     for source, formula in _candidates(kernel, dim, reasons):
         try:
-            _compare(formula, reference)
+            compare_formula(formula, reference)
             return replace(reference, route="symbolic", expr=formula)
         except FormulaError as error:
             reasons.append(f"the formula {formula} of {source} was rejected: {error}")
@@ -66,7 +66,7 @@ def symbolic(kernel: Kernel, dim: int) -> SpectralDensity:
     )
 
 
-def _compare(formula: sympy.Expr, reference: SpectralDensity) -> None:
+def compare_formula(formula: sympy.Expr, reference: SpectralDensity) -> None:
     """Raise a FormulaError if a formula differs from the density ``reference``."""
     ranges = [component.bulk for component in reference.components] or [(1.0, 1.0)]
     points = [low * (high / low) ** t for low, high in ranges for t in (1 / 3, 2 / 3)]

@@ -25,6 +25,7 @@ LEAVES = {
 # What is loaded when it is asked for: a leaf from the core.
 LAZY = {
     ("spectra.density.routes", "spectra.symbolic.route"),
+    ("spectra.kernels.catalogue.families", "spectra.symbolic.families"),
     ("spectra.measure.spectral_measure", "spectra.certified"),
 }
 RANK = {

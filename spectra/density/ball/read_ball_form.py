@@ -27,7 +27,7 @@ def read_ball_form(expr: sympy.Expr, support: sympy.Expr) -> BallForm | None:
     >>> read_ball_form(sympy.exp(-Z), sympy.Integer(1)) is None
     True
     """
-    if not support.is_finite or expr.free_symbols - {Z}:
+    if not support.is_finite:
         return None
     x = sympy.Dummy("x", positive=True)
     symbols: dict[Factor, sympy.Dummy] = {}
@@ -41,7 +41,7 @@ def read_ball_form(expr: sympy.Expr, support: sympy.Expr) -> BallForm | None:
     collected: dict[Factor, dict[int, sympy.Expr]] = {}
     for (m, *powers), c in poly.terms():
         product = _multiply_factors(list(zip(powers, symbols, strict=True)))
-        if product is None or c.free_symbols:
+        if product is None or c.has(x):
             return None
         factor, monomials = product
         collected_monomials = collected.setdefault(factor, {})

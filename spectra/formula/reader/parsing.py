@@ -16,15 +16,12 @@ import sympy
 
 from spectra.base.limits import staged
 from spectra.errors import ParameterError
+from spectra.formula.functions import U, Z
 from spectra.formula.reader.parameters import exact_parameter, exact_parameters, refuse_unused
 from spectra.formula.reader.text import Parser, normalize_text, sympy_to_text
 
 __all__ = ["U", "Z", "parse_formula"]
 
-#: The distance |x - y|, the variable of radial kernels.
-Z = sympy.Symbol("z", nonnegative=True)
-#: The inner product <x, y> on the unit sphere, the variable of zonal kernels.
-U = sympy.Symbol("u", real=True)
 _VARIABLES = {"z": Z, "u": U}
 
 

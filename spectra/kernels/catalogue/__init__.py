@@ -4,11 +4,12 @@
 kernel: ``catalogue["matern"](nu=1.5)``.
 """
 
-from spectra.kernels.catalogue.entry import DIMENSION, Entry
+from spectra.kernels.catalogue.families import DIMENSION, Family
 from spectra.kernels.catalogue.named import Catalogue, catalogue
 from spectra.kernels.catalogue.reading import (
     any_kernel_from_text,
     as_kernel,
+    family,
     kernel_from_text,
     parse_name,
     parse_numbers,
@@ -17,10 +18,11 @@ from spectra.kernels.catalogue.reading import (
 __all__ = [
     "DIMENSION",
     "Catalogue",
-    "Entry",
+    "Family",
     "any_kernel_from_text",
     "as_kernel",
     "catalogue",
+    "family",
     "kernel_from_text",
     "parse_name",
     "parse_numbers",

@@ -11,7 +11,7 @@ from spectra.errors import ParameterError
 from spectra.formula.reader.wording import shorten
 from spectra.kernels.catalogue.asymmetric import ASYMMETRIC
 from spectra.kernels.catalogue.entries import ENTRIES
-from spectra.kernels.catalogue.entry import Entry
+from spectra.kernels.catalogue.entry import Family
 
 __all__ = ["Catalogue", "catalogue"]
 
@@ -21,7 +21,7 @@ class Catalogue(Mapping[str, Any]):
     """The named kernels, each made on first use.
 
     A value is a :class:`~spectra.kernels.kernel.Kernel` if the kernel has no parameters; otherwise
-    it is an :class:`Entry`, to be called with parameters.  Iteration runs over the symmetric
+    it is an :class:`Family`, to be called with parameters.  Iteration runs over the symmetric
     kernels; :attr:`asymmetric` has the others.
 
     Examples
@@ -36,12 +36,12 @@ class Catalogue(Mapping[str, Any]):
 
     def __init__(self) -> None:
         #: The entries of the symmetric kernels by name.
-        self.entries: Mapping[str, Entry] = MappingProxyType({e.id: e for e in ENTRIES})
+        self.entries: Mapping[str, Family] = MappingProxyType({e.id: e for e in ENTRIES})
         #: The entries of the asymmetric kernels by name.
-        self.asymmetric: Mapping[str, Entry] = MappingProxyType({e.id: e for e in ASYMMETRIC})
+        self.asymmetric: Mapping[str, Family] = MappingProxyType({e.id: e for e in ASYMMETRIC})
         aliases = {alias: entry for entry in ENTRIES for alias in entry.aliases}
         #: All entries by name and by alias, for ``catalogue[name]``.
-        self.by_name: Mapping[str, Entry] = {**self.entries, **self.asymmetric, **aliases}
+        self.by_name: Mapping[str, Family] = {**self.entries, **self.asymmetric, **aliases}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self:

@@ -16,7 +16,7 @@ from spectra.density.closed_pairs.summands import summands
 from spectra.derivation import derive
 from spectra.errors import AccuracyError, NoRouteError, ParameterError
 from spectra.formula.reader.parsing import Z
-from spectra.kernels.catalogue import Entry, catalogue
+from spectra.kernels.catalogue import Family, catalogue
 from spectra.kernels.catalogue.entry import Parameter
 from spectra.kernels.kernel import Kernel, radial
 from spectra.verdict import existence
@@ -36,7 +36,7 @@ def default(name: str) -> Kernel:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_gives_a_kernel_or_a_family_that_makes_one(name: str) -> None:
     entry, found = catalogue.entries[name], catalogue[name]
-    assert isinstance(found, Entry) == bool(entry.parameters)
+    assert isinstance(found, Family) == bool(entry.parameters)
     kernel = default(name)
     assert str(kernel).startswith(name)
     assert np.isfinite(kernel.at_zero)
@@ -96,7 +96,7 @@ def test_a_family_names_the_offending_parameter() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_entry_and_the_problems_agree_on_finite_mass(name: str) -> None:
     """Each statement was written on its own; both are for the default parameters."""
-    entry: Entry = catalogue.entries[name]
+    entry: Family = catalogue.entries[name]
     values = {n: v for n, v in entry.defaults.items() if not isinstance(v, tuple)}
     condition = entry.finite_for(**values)
     kernel = default(name)
