@@ -158,7 +158,7 @@ class Model:
         """The symmetric matrix A that coordinates are multiplied by."""
         values, dim = self.values(q), self.dim
         if self.anisotropy is None:
-            return np.eye(dim) / values.get("length", 1.0)
+            return np.eye(dim) / (values["length"] if self.adds_length else 1.0)
         g = [values[f.name] for f in self.free if f.part == "geometry"]
         if self.anisotropy == "axes":
             return np.diag(np.exp(-np.array(g)))
@@ -173,7 +173,10 @@ class Model:
 
     def variance(self, q: FloatArray) -> float:
         """k(0) times the added variance, in units of the data."""
-        return self.family.at_zero(self.own(q)) * self.values(q).get("variance", 1.0)
+        return self.family.at_zero(self.own(q)) * self._added_variance(q)
+
+    def _added_variance(self, q: FloatArray) -> float:
+        return self.values(q)["variance"] if self.adds_variance else 1.0
 
     def nugget(self, q: FloatArray) -> float:
         """The nugget in units of the data."""
@@ -186,7 +189,7 @@ class Model:
 
     def covariance(self, q: FloatArray, z_max: float) -> Callable[[FloatArray], FloatArray]:
         """The covariance of the field as a function of distances up to ``z_max``."""
-        own, factor = self.own(q), self.values(q).get("variance", 1.0)
+        own, factor = self.own(q), self._added_variance(q)
         if self._is_fast or z_max == 0.0:
             return lambda z: factor * self.family.values(z, own)
         t = np.linspace(np.log(z_max) - _DECADES * np.log(10.0), np.log(z_max) + 1e-9, _NODES)
@@ -271,7 +274,7 @@ class Model:
             own[single] = 1.0
         kernel: Kernel = self.family(**own)
         if self.adds_variance:
-            kernel = kernel * (self.values(q).get("variance", 1.0) * self.unit_k)
+            kernel = kernel * (self._added_variance(q) * self.unit_k)
         return kernel
 
     def length_scale(self, q: FloatArray) -> Any:
@@ -284,7 +287,7 @@ class Model:
         if single is not None:
             value = self.values(q)[single] * self.unit(single)
             return float(value ** (1.0 / self.family.scaling.exponent("z", single)))
-        return self.values(q).get("length", 1.0 / self.unit_z) * self.unit_z
+        return self.values(q)["length"] * self.unit_z if self.adds_length else 1.0
 
 
 def check_anisotropy(family: Family, anisotropy: Any) -> None:
