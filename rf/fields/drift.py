@@ -98,7 +98,7 @@ def check_drift(columns: FloatArray) -> None:
         row = int(np.flatnonzero(~np.isfinite(columns).all(axis=1))[0])
         raise DataError(f"The drift in row {row} is not finite.")
     norms = np.linalg.norm(columns, axis=0)
-    if p and (not norms.all() or np.linalg.svd(columns / norms)[1][-1] < _DEPENDENT):
+    if p and (not norms.all() or np.linalg.svd(columns / norms, compute_uv=False)[-1] < _DEPENDENT):
         raise DataError(
             f"The {p} columns of the drift are linearly dependent at the data, so that their "
             "coefficients are not determined: omit a column (for collinear points, use "

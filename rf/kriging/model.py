@@ -129,7 +129,8 @@ class Model:
     def box(self) -> FloatArray:
         """The least and the largest q: shape (len(q), 2)."""
         ends = [(f.low, f.high) for f in self.free]
-        return np.array([np.log(e) if f.is_log else e for f, e in zip(self.free, ends, strict=True)])
+        rows = [np.log(e) if f.is_log else e for f, e in zip(self.free, ends, strict=True)]
+        return np.array(rows).reshape(-1, 2)
 
     def start(self, fraction: float, ratio: float) -> FloatArray:
         """A start: lengths as a fraction of the extent, and the nugget's part of the variance."""

@@ -27,6 +27,8 @@ _AT_BOUND = 1e-2
 # Error of the ends of an interval, in standard deviations.
 _INTERVAL = 1e-2
 _SEED = 0
+# The most Newton steps with all rows, and the gain in the loss below which they stop.
+_NEWTON_STEPS, _SMALL_GAIN = 12, 1e-2
 
 
 class Optimum(NamedTuple):
@@ -48,23 +50,29 @@ def maximise(
 
     An interruption by the keyboard ends the search with the best q so far.
     """
+    if not model.free:
+        q = np.empty(0)
+        return Optimum(q, make(None).loss(q)[0], True, q)
     order = np.random.default_rng(_SEED).permutation(n)
     sizes = [size for size in (_ROWS, _MIDDLE_ROWS) if 2 * size < n]
     steps = [*(np.sort(order[:size]) for size in sizes), None]
     starts = [model.start(f, r) for f in _FRACTIONS for r in _RATIOS if model.has_nugget or r < 0.1]
-    likelihood, q = None, None
+    likelihood, q, hessian = None, None, None
     try:
         for rows in steps:
-            last = rows is None
-            count = n if last else len(rows)
+            count = n if rows is None else len(rows)
             with stage(f"fitting {model.family.id or 'a family'} to {count} rows", has_limit=False):
                 likelihood = make(rows)
                 if q is None:
                     starts.sort(key=lambda s: likelihood.loss(s)[0])
-                    runs = [_descend(likelihood, model, s, last) for s in starts[:n_starts]]
+                    runs = [_descend(likelihood, model.box, s) for s in starts[:n_starts]]
                     q = min(runs, key=lambda run: run[0])[1]
+                elif hessian is None or isinstance(likelihood, ExactLikelihood):
+                    q = _descend(likelihood, model.box, q)[1]
                 else:
-                    q = _descend(likelihood, model, q, last)[1]
+                    q = _newton(likelihood, model.box, q, hessian)
+                if count == _MIDDLE_ROWS < n:
+                    hessian = likelihood.hessian(q) * (n / count)
         is_complete = True
     except KeyboardInterrupt:
         is_complete = False
@@ -78,25 +86,40 @@ def maximise(
 
 
 def _descend(
-    likelihood: Likelihood, model: Model, start: FloatArray, to_the_end: bool
+    likelihood: Likelihood, box: FloatArray, start: FloatArray
 ) -> tuple[float, FloatArray]:
     """The loss and the q of a local minimum near a start."""
-    n = len(likelihood.y)
-    is_exact = isinstance(likelihood, ExactLikelihood)
-    found = minimize(
-        likelihood.loss,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=model.box,
-        # A difference of 1e-2 in -2 log likelihood is far below that of the interval, 3.84.
-        options={
-            "ftol": (1e-14 if is_exact else 1e-3 / n) if to_the_end else 1e-8,
-            "gtol": (1e-6 if is_exact else 0.1) if to_the_end else 1e-2,
-            "maxls": 30,
-        },
-    )
+    options = {"ftol": 1e-14, "gtol": 1e-6, "maxls": 30}
+    if not isinstance(likelihood, ExactLikelihood):
+        # 1e-3 in the loss is far below the limit of an interval, 3.84.
+        options = {"ftol": 1e-3 / max(abs(likelihood.best[0]), 1.0), "gtol": 0.1}
+    loss = likelihood.loss
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
     return float(found.fun), np.asarray(found.x)
+
+
+def _newton(
+    likelihood: Likelihood, box: FloatArray, q: FloatArray, hessian: FloatArray
+) -> FloatArray:
+    """A minimum by Newton steps with the Hessian of a sample, which is nearly that of all rows."""
+    loss, gradient = likelihood.loss(q)
+    for _ in range(_NEWTON_STEPS):
+        low, high = box.T
+        free = ~((q <= low) & (gradient > 0) | (q >= high) & (gradient < 0))
+        step = np.zeros(len(q))
+        step[free] = -np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
+        if -gradient @ step < _SMALL_GAIN:
+            return q
+        for _ in range(6):
+            moved = np.clip(q + step, low, high)
+            new, slope = likelihood.loss(moved)
+            if new < loss:
+                break
+            step = 0.5 * step
+        else:
+            return q
+        q, loss, gradient = moved, new, slope
+    return q
 
 
 def likelihood_interval(
