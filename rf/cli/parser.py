@@ -13,6 +13,7 @@ __all__ = ["main"]
 
 _COMMANDS = {
     "approximate": "errors of each coupling on a data set",
+    "fit": "fit kernels to a table of points and values, and predict (kriging)",
     "reproduce": "recompute a published table",
     "datasets": "list the data sets and where they come from",
 }
@@ -24,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run_command(
         "rf",
         lambda: int(arguments.run(arguments)),
-        if_interrupted="finished results in the file of --out, or in --folder, are kept",
+        if_interrupted="finished results in files are kept",
         limit=getattr(arguments, "time_limit", None),
     )
 
@@ -32,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="rf",
-        description="Random features of kernels: errors on data, and published tables.",
+        description="Random features of kernels, kriging, and published tables.",
         epilog=ENVIRONMENT_HELP,
     )
     add_version(parser)
@@ -49,5 +50,6 @@ class _Command(argparse.ArgumentParser):
 
     def parse_known_args(self, *arguments: Any, **options: Any) -> Any:
         name = self.prog.split()[-1]
-        getattr(import_module("rf.cli.commands"), f"add_{name}")(self)
+        module = "rf.cli.fit" if name == "fit" else "rf.cli.commands"
+        getattr(import_module(module), f"add_{name}")(self)
         return super().parse_known_args(*arguments, **options)

@@ -25,7 +25,7 @@ _CONSTANT = 1e-12
 
 def warn(message: str) -> None:
     """Warn the caller of a method of the estimator."""
-    warnings.warn(message, stacklevel=4)
+    warnings.warn(message, stacklevel=5)
 
 
 @final

@@ -18,8 +18,17 @@ from sklearn.gaussian_process.kernels import Hyperparameter, Kernel, StationaryK
 from spectra.base.numbers import FloatArray
 from spectra.derivation import RadialCovariance, radial_kernel
 from spectra.errors import ParameterError
+from spectra.kernels.catalogue import Family
+from spectra.plugins.family_parameters import (
+    FamilyCovariance,
+    unit_bounds,
+    unit_parameters,
+    unit_values,
+)
 
 __all__ = ["RadialGPKernel"]
+
+_STEP = 1e-4  # of differences: an error of 1e-8
 
 
 @final
@@ -32,11 +41,18 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
     Parameters
     ----------
     kernel : Kernel, Family or str
-        A radial kernel, a formula in z, or a name in the catalogue.
+        A radial kernel, a formula in z, or a name in the catalogue.  The free parameters of a
+        family (:func:`spectra.family`) other than its length and its variance, which
+        ``length_scale`` and ``ConstantKernel`` fit, are learned as ``shape``.
     length_scale : float or array_like of shape (d,)
         Length scale of all columns, or one for each.
     length_scale_bounds : pair of floats or "fixed"
         As in scikit-learn.
+    shape : array_like, optional
+        The parameters of a family that it starts from, in the order of their names; by
+        default those of the family.
+    shape_bounds : array of pairs or "fixed", optional
+        By default the bounds of the family, at most 0.05 to 20.
 
     Examples
     --------
@@ -51,9 +67,20 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
     """
 
     def __init__(
-        self, kernel: Any, length_scale: Any = 1.0, length_scale_bounds: Any = (1e-5, 1e5)
+        self,
+        kernel: Any,
+        length_scale: Any = 1.0,
+        length_scale_bounds: Any = (1e-5, 1e5),
+        shape: Any = None,
+        shape_bounds: Any = None,
     ) -> None:
         self.kernel = kernel
+        is_family = isinstance(kernel, Family)
+        # scikit-learn copies a kernel with the values that it finds here.
+        self.shape = unit_values(kernel) if is_family and shape is None else shape
+        self.shape_bounds = shape_bounds
+        if is_family and shape_bounds is None:
+            self.shape_bounds = unit_bounds(kernel)
         self.length_scale = length_scale
         self.length_scale_bounds = length_scale_bounds
 
@@ -67,6 +94,13 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
         """The length scales, as scikit-learn declares them."""
         shape = (len(self.length_scale),) if self.anisotropic else ()
         return Hyperparameter("length_scale", "numeric", self.length_scale_bounds, *shape)
+
+    @property
+    def hyperparameter_shape(self) -> Any:
+        """The parameters of a family, as scikit-learn declares them; fixed for other kernels."""
+        if not isinstance(self.kernel, Family) or not np.size(self.shape):
+            return Hyperparameter("shape", "numeric", "fixed")
+        return Hyperparameter("shape", "numeric", self.shape_bounds, np.size(self.shape))
 
     def __call__(
         self, X: ArrayLike, Y: ArrayLike | None = None, eval_gradient: bool = False
@@ -82,10 +116,24 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
         values = covariance.values(s)
         if not eval_gradient:
             return values
-        return values, self._gradient(covariance, rows, s)
+        slopes = [self._gradient(covariance, rows, s)]
+        if not self.hyperparameter_shape.fixed:
+            slopes.append(self._shape_gradient(np.sqrt(s)))
+        return values, np.concatenate(slopes, axis=2)
+
+    def _shape_gradient(self, z: FloatArray) -> FloatArray:
+        """Differences in the logarithms of the parameters of the family."""
+        columns = []
+        for step in _STEP * np.eye(np.size(self.shape)):
+            up, down = (
+                self.kernel.values(z, unit_parameters(self.kernel, self.shape * np.exp(e)))
+                for e in (step, -step)
+            )
+            columns.append((up - down) / (2 * _STEP))
+        return np.stack(columns, axis=2)
 
     def _gradient(
-        self, covariance: RadialCovariance, rows: FloatArray, s: FloatArray
+        self, covariance: RadialCovariance | FamilyCovariance, rows: FloatArray, s: FloatArray
     ) -> FloatArray:
         if self.hyperparameter_length_scale.fixed:
             return np.empty((*s.shape, 0))
@@ -95,18 +143,24 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
         squares = (rows[:, None, :] - rows[None, :, :]) ** 2
         return np.asarray(-2.0 * derivative[:, :, None] * squares)
 
-    def _covariance(self, dim: int) -> tuple[RadialCovariance, FloatArray]:
+    def _covariance(self, dim: int) -> tuple[RadialCovariance | FamilyCovariance, FloatArray]:
         lengths = np.asarray(self.length_scale, dtype=float)
         if lengths.shape not in ((), (dim,)) or not np.all((lengths > 0) & (lengths < np.inf)):
             raise ParameterError(
                 f"length_scale = {self.length_scale!r}: give a positive number, or one for each of "
                 f"the {dim} columns."
             )
+        if isinstance(self.kernel, Family):
+            return FamilyCovariance.of(self.kernel, self.shape, dim), lengths
         return RadialCovariance.of(self.kernel, dim), lengths
 
     def diag(self, X: ArrayLike) -> FloatArray:
         """k(0) for each row."""
-        return np.full(len(np.atleast_2d(np.asarray(X))), radial_kernel(self.kernel).at_zero)
+        if isinstance(self.kernel, Family):
+            at_zero = self.kernel.at_zero(unit_parameters(self.kernel, self.shape))
+        else:
+            at_zero = radial_kernel(self.kernel).at_zero
+        return np.full(len(np.atleast_2d(np.asarray(X))), at_zero)
 
     def __repr__(self) -> str:
         lengths = np.array2string(np.asarray(self.length_scale), precision=3, separator=", ")

@@ -36,7 +36,7 @@ _WEIGHTS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
 }
 # Starts of a fit: the length as a part of the largest distance. Box of the lengths, in units of the
 # largest distance, and of other parameters, unless their own bounds are narrower.
-_STARTS, _LENGTHS, _SHAPES = (0.1, 0.3, 0.6, 1.0, 2.0), (1e-3, 20.0), (1e-2, 1e2)
+_STARTS, _LENGTHS, _SHAPES = (0.1, 0.3, 0.6, 1.0, 2.0), (1e-3, 20.0), (0.05, 20.0)
 
 
 @final

@@ -8,7 +8,7 @@ doubles (:meth:`Family.values`), and ask which parameters scale z or k (:attr:`F
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple, final
 
@@ -145,6 +145,10 @@ class Family:
         if self.id and isinstance(kernel, Kernel):
             kernel = replace(kernel, label=self.call_text(values))
         return kernel
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Without cached properties, since compiled functions cannot be pickled.
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @cached_property
     def default_kernel(self) -> Kernel:
@@ -319,11 +323,10 @@ class Family:
         values[z == 0.0] = self.at_zero(parameters)
         failed = ~np.isfinite(values)
         if failed.any():
-            # Terms overflow so near 0 (at 1e-300 in kv, for instance) that k is k(0), or far away.
-            near = failed & (z < np.min(z[~failed], where=z[~failed] > 0.0, initial=np.inf))
-            values[near] = self.at_zero(parameters)
-            far = failed & ~near
-            values[far] = self(**parameters)(z[far]) if far.any() else 0.0
+            # Factors overflow so near 0 (at 1e-300 in kv, for instance) that k is k(0), or so far
+            # away that it is 0.  A formula that is not real is refused when the kernel is made.
+            near = z < np.min(z[~failed], where=z[~failed] > 0.0, initial=np.inf)
+            values[failed] = np.where(near[failed], self.at_zero(parameters), 0.0)
         return values
 
     def at_zero(self, parameters: Mapping[str, float]) -> float:
