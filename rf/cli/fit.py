@@ -52,11 +52,16 @@ def _fit(arguments: argparse.Namespace) -> int:
     extra = drift if isinstance(drift, list) else []
     names = [*arguments.x, *extra]
     table = _read(arguments.data)
-    X, y = _columns(table, names, arguments.data), _columns(table, [arguments.y], arguments.data)[:, 0]
+    X, y = (
+        _columns(table, names, arguments.data),
+        _columns(table, [arguments.y], arguments.data)[:, 0],
+    )
     noise = _columns(table, [arguments.noise], arguments.data)[:, 0] if arguments.noise else None
     if arguments.log:
         if not np.all(y > 0.0):
-            raise DataError(f"--log: {arguments.y} in row {np.flatnonzero(~(y > 0))[0]} is not positive.")
+            raise DataError(
+                f"--log: {arguments.y} in row {np.flatnonzero(~(y > 0))[0]} is not positive."
+            )
         y = np.log(y)
     columns = list(range(len(arguments.x), len(names))) if extra else drift
     best, model = np.inf, None
@@ -95,7 +100,9 @@ def _fit(arguments: argparse.Namespace) -> int:
     return 0 if model.converged_ else 130
 
 
-def _predict(model: Kriging, arguments: argparse.Namespace, names: list[str], X: FloatArray) -> None:
+def _predict(
+    model: Kriging, arguments: argparse.Namespace, names: list[str], X: FloatArray
+) -> None:
     """Write predictions on a grid over the data, or at the rows of a file."""
     if arguments.at is not None:
         rows = _columns(_read(arguments.at), names, arguments.at)
@@ -122,7 +129,9 @@ def _read(path: Path) -> dict[str, list[str]]:
         raise DataError(f"{path} has no rows below the names of its columns.")
     bad = next((i for i, row in enumerate(rows) if len(row) != len(rows[0])), None)
     if bad is not None:
-        raise DataError(f"Line {bad + 1} of {path} has {len(rows[bad])} fields, not {len(rows[0])}.")
+        raise DataError(
+            f"Line {bad + 1} of {path} has {len(rows[bad])} fields, not {len(rows[0])}."
+        )
     return {name.strip(): [row[j] for row in rows[1:]] for j, name in enumerate(rows[0])}
 
 
@@ -137,7 +146,7 @@ def _columns(table: dict[str, list[str]], names: list[str], path: Path) -> Float
         except ValueError:
             row = next(i for i, text in enumerate(table[name]) if not _is_number(text))
             raise DataError(
-                f"{name} in row {row} of {path} is {table[name][row]!r}, not a number: omit the row."
+                f"{name} in row {row} of {path} is {table[name][row]!r}, no number: omit the row."
             ) from None
     return np.array(columns).T
 

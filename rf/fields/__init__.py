@@ -9,7 +9,6 @@ from rf.fields.conditioned import ConditionedField, checked_noise
 from rf.fields.drift import Drift, KrigingSystem, check_drift
 from rf.fields.gaussian_field import GaussianField
 from rf.fields.paths import Path
-
 from rf.fields.vecchia import neighbour_blocks, vecchia_factor
 
 __all__ = [

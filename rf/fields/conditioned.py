@@ -262,14 +262,13 @@ def checked_noise(noise: ArrayLike, n: int) -> FloatArray:
             f"one for each of the {n} rows."
         )
     if not np.all((deviations >= 0.0) & (deviations < np.inf)):
-        raise ParameterError(
-            f"noise = {np.array2string(deviations, threshold=5)} must be finite standard deviations, at least 0."
-        )
+        text = np.array2string(deviations, threshold=5)
+        raise ParameterError(f"noise = {text} must be finite standard deviations, at least 0.")
     return np.array(np.broadcast_to(deviations, n))
 
 
 def _factor_matrix(matrix: FloatArray, noise: FloatArray) -> tuple[FloatArray, float]:
-    """Add the variances of the noise to ``matrix``; return its lower Cholesky factor and condition number."""
+    """Add the variances of the noise; return the lower Cholesky factor and condition number."""
     matrix[np.diag_indices_from(matrix)] += noise**2
     norm = float(np.abs(matrix).sum(axis=0).max())
     try:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, final
 
 import numpy as np
@@ -106,6 +106,10 @@ def check_drift(columns: FloatArray) -> None:
         )
 
 
+def _solve_with_factor(factor: FloatArray, right: FloatArray) -> FloatArray:
+    return cho_solve((factor, True), right)
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class KrigingSystem:
@@ -121,7 +125,7 @@ class KrigingSystem:
     @classmethod
     def of_factor(cls, factor: FloatArray, drift: FloatArray) -> KrigingSystem:
         """The equations for the lower Cholesky factor of V."""
-        return cls(lambda right: cho_solve((factor, True), right), factor, drift)
+        return cls(partial(_solve_with_factor, factor), factor, drift)
 
     @cached_property
     def _solved_drift(self) -> tuple[FloatArray, FloatArray]:
@@ -130,7 +134,7 @@ class KrigingSystem:
         return solved, cholesky(self.drift.T @ solved, lower=True)
 
     def weights(self, right: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The weights V^-1 (y - F beta) and the coefficients beta for the columns y of ``right``."""
+        """Weights V^-1 (y - F beta) and coefficients beta for each column y of ``right``."""
         weights = self.solve(right)
         if not self.drift.shape[1]:
             return weights, np.empty((0, *right.shape[1:]))

@@ -1,12 +1,11 @@
 r"""Vecchia's approximation: a sparse inverse Cholesky factor from conditionals on near neighbours.
 
-The joint density is a product of conditionals. Each point, in a random order, is conditioned on m of
-its nearest predecessors only, so that row i of the factor W has m + 1 entries and
+The joint density is a product of conditionals. Each point, in a random order, is conditioned on m
+of its nearest predecessors only, so that row i of the factor W has m + 1 entries and
 
 .. math:: W^T W \approx K^{-1}, \qquad \log\det K \approx -2 \sum_i \log W_{ii} .
 
-A. V. Vecchia, J. R. Stat. Soc. B 50 (1988) 297; J. Guinness, Technometrics 60 (2018) 415, for random
-orders.
+A. V. Vecchia, J. R. Stat. Soc. B 50 (1988) 297; J. Guinness, Technometrics 60 (2018) 415.
 """
 
 from __future__ import annotations

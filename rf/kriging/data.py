@@ -47,8 +47,8 @@ class Layout:
         if drift is None or isinstance(drift, str):
             if drift not in (None, "constant", "linear"):
                 raise ParameterError(
-                    f"drift = {drift!r} must be None, 'constant', 'linear', or a list of columns of "
-                    "X that explain the mean."
+                    f"drift = {drift!r} must be None, 'constant', 'linear', or a list of columns "
+                    "of X that explain the mean."
                 )
             return cls(names, tuple(range(count)), (), drift)
         chosen = []
@@ -119,7 +119,9 @@ class Data:
         if values.shape != (len(rows),):
             raise DataError(f"y has the shape {values.shape} for {len(rows)} row(s) of X.")
         if not np.all(np.isfinite(values)):
-            raise DataError(f"y in row {int(np.flatnonzero(~np.isfinite(values))[0])} is not finite.")
+            raise DataError(
+                f"y in row {int(np.flatnonzero(~np.isfinite(values))[0])} is not finite."
+            )
         errors = checked_noise(0.0 if noise is None else noise, len(rows))
         points = rows[:, layout.coordinates]
         centre = points.mean(axis=0)

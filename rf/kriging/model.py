@@ -27,7 +27,8 @@ __all__ = ["ANISOTROPIES", "Free", "Model", "check_anisotropy"]
 
 ANISOTROPIES = (None, "axes", "rotated")
 # Boxes in units of the data: lengths between a tenth of the least distance and this multiple of the
-# extent; variances, nuggets and shapes (a Matern kernel with nu > 20 is a Gaussian), unless the family has narrower bounds.
+# extent; variances, nuggets and shapes (a Matern kernel with nu > 20 is a Gaussian), unless the
+# family has narrower bounds.
 _LONGEST, _VARIANCES, _NUGGETS, _SHAPES = 20.0, (1e-6, 1e4), (1e-8, 10.0), (0.05, 20.0)
 _RATIOS = 3.0  # log of the ratios of lengths in a rotated anisotropy
 # Functions that numpy evaluates fast; others are interpolated at _NODES logarithmic distances over
@@ -141,10 +142,10 @@ class Model:
                 value *= fraction ** self.family.scaling.exponent("z", f.name)
                 value *= (1.0 - ratio) ** self.family.scaling.exponent("k", f.name)
             elif f.part == "geometry":
-                value = np.log(fraction) if f.high > _RATIOS or f.low < -_RATIOS else 0.0
+                value = float(np.log(fraction)) if f.high != -f.low else 0.0  # off the diagonal
             else:
-                value = {"length": fraction, "variance": 1.0 - ratio}.get(f.part)
-                value = ratio * f.start if value is None else value
+                parts = {"length": fraction, "variance": 1.0 - ratio, "nugget": ratio * f.start}
+                value = parts[f.part]
             q.append(np.log(value) if f.is_log else value)
         return np.clip(q, *self.box.T)
 
@@ -165,7 +166,7 @@ class Model:
             return np.diag(np.exp(-np.array(g)))
         logs = np.zeros((dim, dim))
         logs[np.triu_indices(dim)] = g
-        return expm(-(logs + logs.T - np.diag(np.diag(logs))))
+        return np.asarray(expm(-(logs + logs.T - np.diag(np.diag(logs)))))
 
     def own(self, q: FloatArray) -> dict[str, float]:
         """The parameters of the family in units of the data."""

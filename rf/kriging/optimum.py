@@ -79,7 +79,8 @@ def maximise(
         if likelihood is None or likelihood.best[1] is None:
             raise
         q = likelihood.best[1]
-    assert likelihood is not None and q is not None
+    assert likelihood is not None
+    assert q is not None
     low, high = model.box.T
     at_bound = (q > high - _AT_BOUND).astype(float) - (q < low + _AT_BOUND)
     return Optimum(q, likelihood.loss(q)[0], is_complete, at_bound)
@@ -164,7 +165,9 @@ def likelihood_interval(
         if excess < 0.0:
             ends.append(sign * np.inf)
         else:
-            ends.append(float(brentq(root_of_ratio, last, x, xtol=_INTERVAL * deviation, rtol=1e-4)))
+            ends.append(
+                float(brentq(root_of_ratio, last, x, xtol=_INTERVAL * deviation, rtol=1e-4))
+            )
     return ends[0], ends[1]
 
 

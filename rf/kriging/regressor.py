@@ -28,7 +28,7 @@ from spectra.errors import ParameterError, TimeLimitError
 __all__ = ["Kriging"]
 
 _METHODS = ("reml", "ml", "variogram")
-# Rows up to which n_neighbors="auto" uses the exact likelihood, and its number of neighbours beyond.
+# Rows up to which "auto" uses the exact likelihood, and the number of neighbours beyond.
 _MOST_EXACT, _NEIGHBORS = 2_000, 20
 # Neighbours of a prediction in units of n_neighbors, and the points of a block.
 _PREDICTION, _BLOCK = 3, 1_000
@@ -198,7 +198,10 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.variogram_ = found
         values = [found.parameters[f.name] / model.unit(f.name) for f in model.free]
-        q = [np.log(max(v, 1e-300)) if f.is_log else v for f, v in zip(model.free, values, strict=True)]
+        q = [
+            np.log(max(v, 1e-300)) if f.is_log else v
+            for f, v in zip(model.free, values, strict=True)
+        ]
         at_bound = np.zeros(len(q))
         return Optimum(np.array(q), self._likelihood.loss(np.array(q))[0], True, at_bound)
 
@@ -236,7 +239,9 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         lengths = np.linalg.eigvalsh(longest) if longest.ndim == 2 else longest
         known = model.family.scaling.lengths is None or model.family.scaling.length is not None
         for f, end in zip(model.free, optimum.at_bound, strict=True):
-            if end and not (f.part in ("length", "geometry") or f.name == model.family.scaling.length):
+            if end and not (
+                f.part in ("length", "geometry") or f.name == model.family.scaling.length
+            ):
                 which = "lower" if end < 0 else "upper"
                 value = f" ({self.parameters_[f.name]:.4g})" if f.name in self.parameters_ else ""
                 warn(f"The parameter {f.name} is at its {which} bound{value}.")
@@ -367,7 +372,7 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def cross_validate(self) -> CrossValidation:
         """Leave-one-out predictions with the fitted parameters, as :class:`CrossValidation`."""
         check_is_fitted(self)
-        data, (system, beta, root) = self._likelihood, self._system
+        data, system = self._likelihood, self._system[0]
         if system is not None:
             error, variance = system.leave_one_out(data.y)
         else:

@@ -73,7 +73,8 @@ def lookup_formula(expr: sympy.Expr, support: sympy.Expr, dim: int) -> sympy.Exp
         form = read_ball_form(rest, support)
         found = None if form is None else ball_formula(form, dim)
         return None if found is None else factor * found
-    known, unknown = _known_summands(expr, dim)
+    # sympy keeps (c z)^nu together for a symbol nu, since z may be 0.
+    known, unknown = _known_summands(sympy.expand_power_base(expr, force=True), dim)
     if known.pop(_CONSTANT, None) is not None:
         return None  # an atom at w = 0
     formulas = [FORMULAS[m](dim, *p, c) for (m, p), c in known.items() if m is not None]

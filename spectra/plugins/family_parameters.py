@@ -46,7 +46,7 @@ def unit_parameters(family: Family, shape: Any) -> dict[str, float]:
 @final
 @dataclass(frozen=True, eq=False)
 class FamilyCovariance:
-    """Values of a family of unit length and variance, and their slope, as :class:`RadialCovariance`.
+    """A family of unit length and variance: what :class:`RadialCovariance` is for a kernel.
 
     ``of`` refuses parameters for which it is not positive definite on R^dim.
     """
@@ -62,8 +62,8 @@ class FamilyCovariance:
             low, high = bounds[name]
             if not low * (1 - 1e-9) <= parameters[name] <= high * (1 + 1e-9):
                 raise ParameterError(
-                    f"{name} = {parameters[name]:.6g}, and {family} is positive definite on R^{dim} "
-                    f"for {low:g} <= {name} <= {high:g} only: give these as its bounds."
+                    f"{name} = {parameters[name]:.6g}, and {family} is positive definite on "
+                    f"R^{dim} for {low:g} <= {name} <= {high:g} only: give these as its bounds."
                 )
         return cls(family, parameters)
 

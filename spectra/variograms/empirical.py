@@ -146,7 +146,7 @@ class VariogramFit:
     empirical : EmpiricalVariogram
     family : Family
     parameters : dict
-        The fitted values by name, with "length" and "variance" if the family has none, and "nugget".
+        The fitted values by name, with "length" and "variance" if they were added, and "nugget".
     loss : float
         The weighted sum of squares.
     """
@@ -294,7 +294,7 @@ def _added(chosen: Family, parameters: dict[str, float], name: str) -> float:
 
 
 def _start(chosen: Family, scaling: Any, name: str, fraction: float) -> float:
-    """The start of a parameter in its unit, where lengths are a fraction of the largest distance."""
+    """The start of a parameter in its unit; lengths are a fraction of the largest distance."""
     own = float(chosen.defaults.get(name, 1.0))
     added = {"length": fraction, "variance": 0.8, "nugget": 0.2}
     if name not in chosen.defaults:

@@ -1,4 +1,4 @@
-"""Kriging by other libraries, frozen: ``python -m tests.oracles.kriging`` computes the values again.
+"""Kriging by other libraries, frozen: ``python -m tests.oracles.kriging`` computes it again.
 
 The covariance is 1.3 exp(-z/2) with errors of variance 0.1 at 25 random points of [0, 10]^2; the
 values are predicted at six others.  PyKrige 1.7.3 and GSTools 1.7.0 made the file.  PyKrige's

@@ -16,11 +16,11 @@ LAYERS = {
     "spectra": """errors; base; formula; kernels; singularities table; density; measure; verdict;
         derivation; designs; symbolic certified variograms plugins; cli; __main__""",
     "rf": """inputs; feature_maps; sampling; variance; schemes; dot_product; features;
-        krein fields two_sample plugins; papers; cli explore; __main__""",
+        krein fields two_sample plugins; kriging papers; cli explore; __main__""",
 }
 LEAVES = {
     *(f"spectra.{n}" for n in ("symbolic", "certified", "variograms", "plugins", "cli")),
-    *(f"rf.{n}" for n in ("papers", "explore", "plugins", "cli")),
+    *(f"rf.{n}" for n in ("kriging", "papers", "explore", "plugins", "cli")),
 }
 # What is loaded when it is asked for: a leaf from the core.
 LAZY = {

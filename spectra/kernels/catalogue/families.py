@@ -383,8 +383,7 @@ class Family:
             k.append(self.values(z, p))
             by_z.append((self.values(z * h, p) - self.values(z / h, p)) / (2 * _STEP))
             moved = [
-                self.values(z, p | {n: p[n] * h}) - self.values(z, p | {n: p[n] / h})
-                for n in names
+                self.values(z, p | {n: p[n] * h}) - self.values(z, p | {n: p[n] / h}) for n in names
             ]
             rows.append(np.array(moved).reshape(len(names), len(z)).T / (2 * _STEP))
         matrix, value = np.concatenate(rows), np.concatenate(k)
@@ -426,7 +425,7 @@ def parameter_symbol(name: str) -> sympy.Symbol:
     return sympy.Symbol(name, real=True)
 
 
-def bounded_parameter(name: str, low: Any, high: Any, meaning: str) -> Parameter:
+def bounded_parameter(name: str, low: Any, high: Any, meaning: str = "a free symbol") -> Parameter:
     """A parameter between two numbers, or above 0 if neither is given; its default is inside."""
     x = parameter_symbol(name)
     least = sympy.Integer(0) if low is None else exact_parameter(name, low)

@@ -156,10 +156,7 @@ def family(
         finite=None,
         positive_definite=None,
         reference="",
-        parameters=tuple(
-            bounded_parameter(n, *bounds.get(n, (None, None)), meaning="a free symbol")
-            for n in sorted(names)
-        ),
+        parameters=tuple(bounded_parameter(n, *bounds.get(n, (None, None))) for n in sorted(names)),
         support=end,
     )
     made = made.restrict(**parse_numbers({n: v for n, v in parameters.items() if n not in bounds}))

@@ -56,9 +56,12 @@ def test_a_parameter_that_only_scales_is_found() -> None:
     found = sp.family("s*exp(-(z/l)**a)", a=(0, 2)).scaling
     assert (found.length, found.variance) == ("l", "s")
     rate = sp.family("exp(-b*z)").scaling
-    assert rate.length == "b" and rate.lengths == {"b": -1.0} and rate.variances is None
+    assert rate.length == "b"
+    assert rate.lengths == {"b": -1.0}
+    assert rate.variances is None
     joint = sp.family("a*exp(-z/b) + c*exp(-z/d)").scaling
-    assert joint.length is None and joint.lengths == {"a": 0.0, "b": 1.0, "c": 0.0, "d": 1.0}
+    assert joint.length is None
+    assert joint.lengths == {"a": 0.0, "b": 1.0, "c": 0.0, "d": 1.0}
     assert sp.family("exp(-z)*cos(b*z)").scaling.lengths is None
     assert sp.family("s*exp(-z/l)", l=2).pinned == ("z",)
 
@@ -81,7 +84,8 @@ def test_bounds_keep_kernels_positive_definite() -> None:
     assert sp.family("matern", nu=(0.5, None)).bounds()["nu"] == (0.5, 400.0)
     # exp(-z) cos(b z) is positive definite on R^3 for b <= tan(pi/6), Yaglom 1987.
     bounds = definite_bounds(sp.family("exp(-z/l)*cos(b*z/l)"), 3)["b"]
-    assert bounds[0] == 0.0 and abs(bounds[1] - np.tan(np.pi / 6)) < 0.011
+    assert bounds[0] == 0.0
+    assert abs(bounds[1] - np.tan(np.pi / 6)) < 0.011
     with pytest.raises(ParameterError, match="not positive definite on R"):
         definite_bounds(sp.family("spherical"), 4)
     with pytest.raises(ParameterError, match="couples frequency and length"):
@@ -95,11 +99,13 @@ def test_a_verdict_bounds_the_exponent_of_a_formula() -> None:
 
 def test_fixed_and_bounded_parameters() -> None:
     family = sp.family("matern", nu=2.5)
-    assert list(family.defaults) == ["length"] and str(family()) == "matern(nu=5/2, length=1)"
+    assert list(family.defaults) == ["length"]
+    assert str(family()) == "matern(nu=5/2, length=1)"
     assert sp.family("matern(nu=5/2)") == family
     assert sp.family(family, length=(1, 3)).bounds() == {"length": (1.0, 3.0)}
     kernel = sp.family(sp.catalogue["spherical"](length=2))
-    assert not kernel.defaults and kernel()(1.0) == sp.catalogue["spherical"](length=2)(1.0)
+    assert not kernel.defaults
+    assert kernel()(1.0) == sp.catalogue["spherical"](length=2)(1.0)
 
 
 @pytest.mark.parametrize(
