@@ -10,7 +10,7 @@ at a point, the coefficients, the weights and the variance are
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, final
 
@@ -42,20 +42,13 @@ class Drift:
     def at(cls, kind: Any, X: FloatArray) -> Drift:
         """The drift of ``kind``: None, "constant", "linear" or an array of columns at the data."""
         centre, size = X.mean(axis=0), float(np.ptp(X, axis=0).max()) or 1.0
-        if not (kind is None or isinstance(kind, str)):
-            columns = real_array(kind, "drift", error=DataError)
-            columns = columns[:, None] if columns.ndim == 1 else columns
-            if columns.ndim != 2 or len(columns) != len(X):
-                raise DataError(
-                    f"drift has the shape {columns.shape}: give one row for each of the {len(X)} "
-                    "data."
-                )
-            check_drift(columns)
-            return cls("columns", columns, centre, size)
-        drift = cls(kind, np.empty((len(X), 0)), centre, size)
-        columns = drift.of(X)
-        check_drift(columns)
-        return cls(kind, columns, centre, size)
+        if kind is None or isinstance(kind, str):
+            empty = cls(kind, np.empty((len(X), 0)), centre, size)
+            drift = replace(empty, columns=empty.of(X))
+        else:
+            drift = cls("columns", _read_columns(kind, len(X)), centre, size)
+        check_drift(drift.columns)
+        return drift
 
     def of(self, X: ArrayLike, given: ArrayLike | None = None) -> FloatArray:
         """The columns at the rows of X; ``given`` are those of a drift of columns."""
@@ -72,14 +65,7 @@ class Drift:
             )
         if given is None:
             raise ParameterError("The drift was given by its columns: pass drift= at new points.")
-        columns = real_array(given, "drift", error=DataError)
-        columns = columns[:, None] if columns.ndim == 1 else columns
-        if columns.shape != (len(points), self.columns.shape[1]):
-            raise DataError(
-                f"drift has the shape {columns.shape}: give {self.columns.shape[1]} columns with a "
-                f"row for each of the {len(points)} points."
-            )
-        return columns
+        return _read_columns(given, len(points), self.columns.shape[1])
 
     def gradient(self, coefficients: FloatArray) -> FloatArray:
         """The gradient of the drift with these coefficients, which is constant."""
@@ -87,6 +73,18 @@ class Drift:
             raise ParameterError("The gradient of a drift of columns is not known.")
         slopes = coefficients[1:] / self.size
         return slopes if self.kind == "linear" else np.zeros_like(self.centre)
+
+
+def _read_columns(given: ArrayLike, rows: int, width: int | None = None) -> FloatArray:
+    """The columns of a drift as an array of a row for each point."""
+    columns = real_array(given, "drift", error=DataError)
+    columns = columns[:, None] if columns.ndim == 1 else columns
+    if columns.ndim != 2 or len(columns) != rows or width not in (None, columns.shape[1]):
+        raise DataError(
+            f"drift has the shape {columns.shape}: give one row for each of the {rows} points"
+            + (f", and {width} column(s)." if width else ".")
+        )
+    return columns
 
 
 def check_drift(columns: FloatArray) -> None:

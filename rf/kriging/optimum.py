@@ -26,6 +26,8 @@ _ROWS, _MIDDLE_ROWS = 400, 5000
 _AT_BOUND = 1e-2
 # Error of the ends of an interval, in standard deviations.
 _INTERVAL = 1e-2
+# The first step from the optimum, a factor of e for a parameter with a logarithm; it is doubled.
+_LARGEST_STEP = 1.0
 _SEED = 0
 # The most Newton steps with all rows, and the gain in the loss below which they stop.
 _NEWTON_STEPS, _SMALL_GAIN = 12, 1e-2
@@ -43,21 +45,20 @@ class Optimum(NamedTuple):
     at_bound: FloatArray
 
 
-def maximise(
-    make: Callable[[FloatArray | None], Likelihood], model: Model, n: int, n_starts: int
-) -> Optimum:
+def maximise(make: Callable[[Any], Likelihood], model: Model, n: int, n_starts: int) -> Optimum:
     """Maximise the likelihood; ``make`` gives that of some rows, or of all for None.
 
     An interruption by the keyboard ends the search with the best q so far.
     """
     if not model.free:
-        q = np.empty(0)
-        return Optimum(q, make(None).loss(q)[0], True, q)
+        nothing = np.empty(0)
+        return Optimum(nothing, make(None).loss(nothing)[0], True, nothing)
     order = np.random.default_rng(_SEED).permutation(n)
     sizes = [size for size in (_ROWS, _MIDDLE_ROWS) if 2 * size < n]
     steps = [*(np.sort(order[:size]) for size in sizes), None]
     starts = [model.start(f, r) for f in _FRACTIONS for r in _RATIOS if model.has_nugget or r < 0.1]
-    likelihood, q, hessian = None, None, None
+    likelihood: Likelihood | None = None
+    q, hessian = None, None
     try:
         for rows in steps:
             count = n if rows is None else len(rows)
@@ -90,7 +91,7 @@ def _descend(
     likelihood: Likelihood, box: FloatArray, start: FloatArray
 ) -> tuple[float, FloatArray]:
     """The loss and the q of a local minimum near a start."""
-    options = {"ftol": 1e-14, "gtol": 1e-6, "maxls": 30}
+    options = {"ftol": 1e-12, "gtol": 1e-4, "maxls": 30}
     if not isinstance(likelihood, ExactLikelihood):
         # 1e-3 in the loss is far below the limit of an interval, 3.84.
         options = {"ftol": 1e-3 / max(abs(likelihood.best[0]), 1.0), "gtol": 0.1}
@@ -146,18 +147,21 @@ def likelihood_interval(
     for sign, end in zip((-1.0, 1.0), box[j], strict=True):
         tried = [(float(start[j]), start[others], 0.0)]
 
-        def root_of_ratio(x: float, tried: list[Any] = tried) -> float:
+        def root_of_ratio(x: float, tried: list[Any] = tried, sign: float = sign) -> float:
             at, near, _ = min(tried, key=lambda t: abs(t[0] - x))
+            below = max((t for t in tried if t[2] < limit), key=lambda t: sign * t[0])[1]
             if not others.any():
                 loss, best = likelihood.loss(np.array([x]))[0], near
             else:
-                guess = np.clip(near + slope * (x - at), *box[others].T)
+                # Far from the optimum the tangent may mislead: start from the best of three.
+                guesses = near, below, np.clip(near + slope * (x - at), *box[others].T)
+                guess = min(guesses, key=lambda g: likelihood.loss(np.insert(g, j, x))[0])
                 loss, best = _descend_others(likelihood, x, j, guess, box[others])
             value = float(np.sqrt(max(loss - optimum.loss, 0.0)))
             tried.append((x, best, value))
             return value - limit
 
-        step, x = limit * deviation, float(start[j])
+        step, x = min(limit * deviation, _LARGEST_STEP), float(start[j])
         excess = -limit
         while excess < 0.0 and sign * (end - x) > 1e-9:
             last, x = x, sign * min(sign * (x + sign * step), sign * end)
@@ -166,7 +170,9 @@ def likelihood_interval(
             ends.append(sign * np.inf)
         else:
             ends.append(
-                float(brentq(root_of_ratio, last, x, xtol=_INTERVAL * deviation, rtol=1e-4))
+                float(
+                    brentq(root_of_ratio, last, x, xtol=min(_INTERVAL * deviation, 1e-2), rtol=1e-4)
+                )
             )
     return ends[0], ends[1]
 

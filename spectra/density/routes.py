@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, overload
+from typing import overload
 
 from numpy.typing import ArrayLike
 
@@ -126,8 +126,7 @@ def spectral_density(
         return partial(l1_density, dim=dim, truncated=truncated, exponentials=exponentials)
     if isinstance(kernel, str):
         if route == "symbolic" and free_names(kernel):
-            formula: Any = family(kernel).density(dim)
-            return formula
+            return family(kernel).density(dim)  # type: ignore[no-any-return]
         kernel = kernel_from_text(kernel)
     if not isinstance(kernel, Kernel):
         raise ParameterError(

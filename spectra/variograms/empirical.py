@@ -121,7 +121,6 @@ class EmpiricalVariogram:
         runs = []
         for start in _STARTS:
             x = [_start(chosen, scaling, name, start) for name in names]
-            x = np.clip(x, low, np.minimum(high, 1e300))
             inside = np.clip(x, np.add(low, 1e-9), np.subtract(high, 1e-9))
             runs.append(
                 least_squares(residuals, inside, bounds=(low, high), x_scale="jac", xtol=1e-13,

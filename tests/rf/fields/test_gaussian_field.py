@@ -116,8 +116,11 @@ def test_the_vecchia_factor_is_the_inverse_if_all_predecessors_are_neighbours(di
 def test_a_drift_is_that_of_universal_kriging(drift: str) -> None:
     X, y, new = scattered(2, 12, np.ones(2), 3)
     noise = np.linspace(0.1, 0.4, 12)
-    columns = {"constant": lambda Z: np.ones((len(Z), 1)), "linear": lambda Z: np.c_[np.ones(len(Z)), Z],
-               "columns": lambda Z: np.c_[np.ones(len(Z)), np.exp(Z)]}[drift]  # fmt: skip
+    columns = {
+        "constant": lambda Z: np.ones((len(Z), 1)),
+        "linear": lambda Z: np.column_stack([np.ones(len(Z)), Z]),
+        "columns": lambda Z: np.column_stack([np.ones(len(Z)), np.exp(Z)]),
+    }[drift]
     given = columns(X) if drift == "columns" else drift
     at_new = columns(new) if drift == "columns" else None
     field = GaussianField(SPHERICAL, 2, n_components=64, length_scale=3.0, random_state=1)
