@@ -13,7 +13,7 @@ from pathlib import Path
 import gstools
 import numpy as np
 
-from spectra.base.special.bessel import plane_wave_mean
+from spectra.base.bessel import plane_wave_mean
 from spectra.cli.pictures import pyplot
 from spectra.plugins.gstools import of
 

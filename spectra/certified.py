@@ -33,7 +33,7 @@ from spectra.base.limits import stage
 from spectra.base.precision import Ball, working_precision
 from spectra.density.closed_pairs import ClosedPair, gaussian, laguerre_sum, matern
 from spectra.errors import NoRouteError
-from spectra.formula.evaluation import constant_ball
+from spectra.formula.ball_function import constant_ball
 from spectra.measure import SpectralMeasure
 
 __all__ = ["CertifiedMasses", "proved_masses"]

@@ -136,7 +136,7 @@ def _is_positive_definite_on_sphere(problem: Problem) -> bool:
     """Whether the kernel is zonal, and its Gegenbauer coefficients are >= 0 within their errors."""
     if not problem.kernel.is_zonal or problem.dim < 2:
         return False
-    from spectra.verdict.regions.sphere_coefficients import sphere_coefficients
+    from spectra.verdict.sphere_coefficients import sphere_coefficients
 
     coefficients = sphere_coefficients(problem.kernel, problem.dim)
     return bool(np.all(coefficients.values >= -coefficients.error))

@@ -28,7 +28,7 @@ from rf.dot_product.problem import Problem
 from rf.feature_maps.monomials import MonomialMap, count_monomials
 from rf.inputs.rows import dense
 from spectra.base.arrays import FloatArray
-from spectra.formula.reader.parsing import U, Z
+from spectra.formula.parsing import U, Z
 
 if TYPE_CHECKING:
     from spectra.kernels.kernel import Kernel

@@ -33,7 +33,7 @@ from rf.feature_maps.monomials import MonomialMap, count_monomials
 from rf.sampling.coupling import orthogonal
 from spectra.base.arrays import FloatArray
 from spectra.designs import wave_moment
-from spectra.formula.reader.parsing import U
+from spectra.formula.parsing import U
 
 if TYPE_CHECKING:
     from spectra.kernels.kernel import Kernel

@@ -18,7 +18,8 @@ from rf.inputs.arrays import asarray_like, is_foreign, on_host, user_stacklevel
 from rf.inputs.rows import FITTING_ADVICE, LENGTH_SCALE_CONSTRAINT, sample_of_rows
 from rf.inputs.tables import resolve_spectrum
 from rf.sampling.frequencies import FourierMap, Frequencies, Radii
-from rf.schemes.complex import NEGLIGIBLE, AxialTable, axial_scheme
+from rf.schemes.complex_scheme import axial_scheme
+from rf.schemes.decomposition import NEGLIGIBLE, AxialTable
 from rf.schemes.table_scheme import SamplingOptions
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage

@@ -243,7 +243,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         """As the base class; for shifted kernels, compare with the parts of the complex measure."""
         plan = super()._from_table(spectrum, X)
         if not spectrum.table.is_symmetric and self.coupling in ("auto", "iid"):
-            from rf.schemes.complex import least_axial_scheme
+            from rf.schemes.complex_scheme import least_axial_scheme
 
             options: Any = {"allocation": self.allocation, "radii": self.radii}
             with stage("fitting features", of=spectrum.table.formula, advice=FITTING_ADVICE):

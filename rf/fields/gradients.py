@@ -15,7 +15,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from spectra.base.arrays import FloatArray, from_units
-from spectra.base.special.bessel import plane_wave_mean
+from spectra.base.bessel import plane_wave_mean
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 

@@ -48,8 +48,8 @@ from rf.sampling.coupling import (
     orthogonal,
 )
 from spectra.base.arrays import FloatArray
+from spectra.base.harmonics import gegenbauer_sequence
 from spectra.base.limits import stage
-from spectra.base.special.harmonics import gegenbauer_sequence
 
 __all__ = [
     "DESIGNED",

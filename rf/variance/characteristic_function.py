@@ -8,7 +8,7 @@ coordinate s of a uniform direction, and the mean plane wave Omega_d(x) = E cos(
 
 by the Funk-Hecke formula, for even m, with Gegenbauer polynomials P_m, P_m(1) = 1, the number
 N(m, d) of spherical harmonics, and the normalised coefficients g_m of a plane wave
-(:mod:`spectra.base.special.harmonics`).  The code omits the sign, which cancels in products.
+(:mod:`spectra.base.harmonics`).  The code omits the sign, which cancels in products.
 
 Each of n stratified radii lies in its own stratum of probability 1/n, in random order.  With the
 means A_a of g_m(R z) over the strata a,
@@ -33,8 +33,8 @@ from scipy.interpolate import CubicSpline
 
 from rf.variance.characteristic_grid import Grid, evaluate_grid, make_grid, panels_with_cusps
 from spectra.base.arrays import FloatArray, panel_rule
+from spectra.base.harmonics import orthonormal_sequence, wave_coefficients
 from spectra.base.piecewise import Chart, Piecewise, fit
-from spectra.base.special.harmonics import orthonormal_sequence, wave_coefficients
 
 if TYPE_CHECKING:
     from spectra.table import RadialLaw

@@ -8,7 +8,7 @@ piecewise polynomial needs many panels.  Instead, a quadrature rule for the radi
 
 The sum is computed by a nonuniform FFT: it is interpolated from its values at multiples of
 pi / (2 W) with a Kaiser-Bessel window.  The integral is computed by
-:meth:`spectra.table.tails.wave_tail.WaveTail.plane_wave_enclosure`.
+:meth:`spectra.table.wave_tail.WaveTail.plane_wave_enclosure`.
 
 References
 ----------

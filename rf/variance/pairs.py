@@ -8,7 +8,7 @@ directions of two frequencies w and w' have the random cosine c, the mean produc
           P_n(\cos\angle(v_j, v'_k))\; E P_n(c),
 
 with Gegenbauer polynomials P_n, P_n(1) = 1, and the normalised coefficients g_n of a plane wave
-(:mod:`spectra.base.special.harmonics`).  For radial parts the sum over j and k has one
+(:mod:`spectra.base.harmonics`).  For radial parts the sum over j and k has one
 term, v = v' = D.  The means over the radii follow from phi(x) = E cos(R x) at x = z s, with a
 coordinate s of a uniform direction (:mod:`rf.variance.characteristic_function`).
 """
@@ -33,7 +33,7 @@ from rf.variance.characteristic_function import (
     stratum_means,
 )
 from spectra.base.arrays import FloatArray
-from spectra.base.special.harmonics import gegenbauer_sequence
+from spectra.base.harmonics import gegenbauer_sequence
 
 if TYPE_CHECKING:
     from spectra.table import RadialLaw

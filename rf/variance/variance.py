@@ -16,7 +16,7 @@ with the covariances C of two cosines.  For independent radii, and directions wi
 .. math:: C(z) = \sum_{n = 2, 4, \dots} H_n^p H_n^q\, E P_n(c), \qquad H_n^p = E g_n(R_p z),
 
 with Gegenbauer polynomials P_n, P_n(1) = 1, and the normalised coefficients g_n of a plane wave
-(:mod:`spectra.base.special.harmonics`).  For c = 0 the sum is E Omega_d(z sqrt(R^2 + R'^2)) -
+(:mod:`spectra.base.harmonics`).  For c = 0 the sum is E Omega_d(z sqrt(R^2 + R'^2)) -
 E Omega_d(R z) E Omega_d(R' z), Omega_d(x) = E cos(x s) for a coordinate s of u (Choromanski et al.,
 2018); Theorem 5 of Luo et al. (2021) has it with the opposite sign.
 

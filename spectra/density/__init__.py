@@ -16,8 +16,8 @@ and compares every density with its kernel (``kernel_check``).
 
 from spectra.density.closed_pairs.summands import summands
 from spectra.density.components import Atom, SpectralDensity
-from spectra.density.gamma_sums.gamma_formula import gamma_formula
-from spectra.density.gamma_sums.gamma_product import gamma_products
+from spectra.density.gamma_formula import gamma_formula
+from spectra.density.gamma_product import gamma_products
 from spectra.density.lookup import lookup, lookup_formula
 from spectra.density.routes import AUTO, ROUTES, spectral_density
 

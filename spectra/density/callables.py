@@ -25,15 +25,15 @@ from scipy.fft import dct, irfft, next_fast_len, rfft
 from scipy.ndimage import maximum_filter1d
 
 from spectra.base.accuracy import EPS
+from spectra.base.bessel import plane_wave_mean
 from spectra.base.numbers import FloatArray
-from spectra.base.special.bessel import plane_wave_mean
 from spectra.density.ball.ball_component import ball_component
 from spectra.density.ball.ball_form import BallForm
 from spectra.density.components import Component
 from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import MARGIN, Samples
 from spectra.density.half_line.sampled_density import sampled_density
-from spectra.density.panels.log_panels import Powers
+from spectra.density.log_panels import Powers
 from spectra.errors import AccuracyError, NoRouteError, SpectraError
 from spectra.formula.callables import FAST_DECAYS, Opaque, OpaqueTerm, opaque_terms
 

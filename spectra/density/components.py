@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spectra.base.arrays import NumberArray
+from spectra.base.bessel import log_sphere_area
 from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray, real_array
-from spectra.base.special.bessel import log_sphere_area
 from spectra.errors import NoRouteError, ParameterError
 
 if TYPE_CHECKING:
     import sympy
 
-    from spectra.density.panels.oscillating_tail import OscillatingTail
+    from spectra.density.oscillating_tail import OscillatingTail
     from spectra.kernels.kernel import Kernel
 
 __all__ = ["Atom", "Component", "Evaluation", "Radial", "SignedLog", "SpectralDensity"]

@@ -23,9 +23,9 @@ import numpy as np
 from scipy.special import gammaln, ive
 
 from spectra.base.accuracy import CHECKED, FOLDS, LARGEST_LOG, REACH, VALUE
+from spectra.base.bessel import signed_log_0f1
 from spectra.base.numbers import FloatArray
 from spectra.base.piecewise import NODES, RADIANS, Chart, Integrand, Piecewise, fit, series_through
-from spectra.base.special.bessel import signed_log_0f1
 from spectra.density.charts import (
     break_depths,
     charts_between,

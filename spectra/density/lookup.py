@@ -13,10 +13,10 @@ from spectra.density.closed_pairs import FAMILIES, FORMULAS, ClosedPair
 from spectra.density.closed_pairs.pair import Maker, make_pair
 from spectra.density.closed_pairs.summands import canonical, parse_summand, summands
 from spectra.density.components import Atom, Component, SpectralDensity
-from spectra.density.gamma_sums.gamma_formula import gamma_formula
-from spectra.density.gamma_sums.gamma_product import gamma_products
+from spectra.density.gamma_formula import gamma_formula
+from spectra.density.gamma_product import gamma_products
 from spectra.errors import NoRouteError
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 from spectra.kernels.kernel import Kernel
 
 __all__ = ["known_part", "lookup", "lookup_formula"]

@@ -58,7 +58,7 @@ def split_at_breaks(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], 
 
     Examples
     --------
-    >>> from spectra.formula.reader.parsing import Z
+    >>> from spectra.formula.parsing import Z
     >>> split_at_breaks(Piece(sympy.oo, sympy.exp(-Z) + sympy.Max(0, 2 - Z) ** 2))
     ([(2, (2 - z)**2)], exp(-z))
     """

@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working_precision
 from spectra.density.components import Atom, SpectralDensity
-from spectra.density.gamma_sums.series import series
+from spectra.density.gamma_series import series
 from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
 from spectra.errors import NoRouteError
-from spectra.formula.evaluation.ball_function import analytic_continuation
+from spectra.formula.ball_function import analytic_continuation
+from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
-from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.periodic import frequencies_of, is_periodic, is_trigonometric
 

@@ -13,7 +13,7 @@ from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage, staged
 from spectra.base.numbers import checked_dim
 from spectra.density.components import SpectralDensity
-from spectra.density.gamma_sums.series import series
+from spectra.density.gamma_series import series
 from spectra.density.kernel_check import describe_mismatch
 from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric

@@ -24,7 +24,7 @@ from spectra.density import SpectralDensity, spectral_density
 from spectra.derivation.kernel_to_table import derive
 from spectra.errors import AccuracyError, ParameterError
 from spectra.formula import Piece
-from spectra.formula.reader import Z
+from spectra.formula.parsing import Z
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import as_kernel
 from spectra.table import SpectralTable

@@ -14,7 +14,7 @@ from spectra.base.numbers import checked_dim
 from spectra.density import spectral_density
 from spectra.derivation.terms import composite_table
 from spectra.errors import AccuracyError, FormulaError, NoRouteError
-from spectra.formula.reader.parsing import parse_formula
+from spectra.formula.parsing import parse_formula
 from spectra.kernels.catalogue import Family, as_kernel
 from spectra.kernels.catalogue.reading import any_kernel_from_text
 from spectra.kernels.composite import CompositeKernel

@@ -17,7 +17,7 @@ import sympy
 
 from spectra.base.numbers import FloatArray
 from spectra.errors import NoRouteError, ParameterError
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 from spectra.kernels.composite import CompositeKernel, Factor, Term
 from spectra.kernels.kernel import Kernel, radial
 from spectra.kernels.metrics import EUCLIDEAN, Euclidean, L1Metric

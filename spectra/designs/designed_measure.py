@@ -20,11 +20,11 @@ import numpy as np
 import sympy
 from numpy.typing import ArrayLike
 
+from spectra.base.bessel import plane_wave_mean
 from spectra.base.enclosures import Enclosure
 from spectra.base.numbers import FloatArray
-from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import ParameterError
-from spectra.formula.reader.parsing import U, Z
+from spectra.formula.parsing import U, Z
 from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.measure import SpectralMeasure
 from spectra.table import Part, RadialLaw, SpectralTable

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spectra.base.accuracy import EPS
+from spectra.base.bessel import plane_wave_mean
 from spectra.base.enclosures import Enclosure
 from spectra.base.numbers import FloatArray
-from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import DataError, ParameterError
 from spectra.kernels.kernel import Kernel
 

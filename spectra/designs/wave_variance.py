@@ -24,9 +24,9 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.special import gammaln
 
+from spectra.base.bessel import plane_wave_mean
+from spectra.base.harmonics import gegenbauer_sequence, wave_coefficients
 from spectra.base.numbers import FloatArray
-from spectra.base.special.bessel import plane_wave_mean
-from spectra.base.special.harmonics import gegenbauer_sequence, wave_coefficients
 
 __all__ = [
     "angular_means",

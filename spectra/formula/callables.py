@@ -16,8 +16,8 @@ import sympy
 
 from spectra.base.numbers import FloatArray
 from spectra.errors import FormulaError, ParameterError
-from spectra.formula.reader.parameters import exact_parameter
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parameters import exact_parameter
+from spectra.formula.parsing import Z
 
 __all__ = ["Opaque", "OpaqueTerm", "check_stated_properties", "opaque_function", "opaque_terms"]
 

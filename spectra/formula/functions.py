@@ -1,8 +1,8 @@
 """The functions that a formula may use: their names in text and their classes in sympy.
 
 To add a function, add its name to ``_NAMES`` here, its implementation for doubles to
-:mod:`spectra.formula.evaluation.program`, and its implementation for balls to
-:mod:`spectra.formula.evaluation.ball_function`.
+:mod:`spectra.formula.program`, and its implementation for balls to
+:mod:`spectra.formula.ball_function`.
 """
 
 from __future__ import annotations

@@ -9,12 +9,12 @@ import sympy
 
 from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
-from spectra.formula.evaluation.evaluate import numpy_function
+from spectra.formula.evaluate import numpy_function
 from spectra.formula.expansions.cases import choose_cases, sign_near_zero
 from spectra.formula.expansions.elementary import limit
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded
 from spectra.formula.expansions.expand import expand_at
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 
 __all__ = ["limit_at", "refuse_jump_at_zero", "value_at_zero"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import sympy
 
-from spectra.formula.evaluation.evaluate import numpy_function
-from spectra.formula.reader.parsing import U, Z
+from spectra.formula.evaluate import numpy_function
+from spectra.formula.parsing import U, Z
 
 __all__ = ["Piece", "exponential_terms", "merge_pieces", "zonal_to_radial"]
 

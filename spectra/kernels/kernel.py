@@ -22,11 +22,11 @@ from spectra.base.limits import stage, staged  # limit the processor time of a b
 from spectra.base.numbers import FloatArray, check_unit_norms, real_array
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.callables import check_stated_properties, opaque_function
-from spectra.formula.evaluation.evaluate import numpy_function
+from spectra.formula.evaluate import numpy_function
 from spectra.formula.one_sided_limits import limit_at, refuse_jump_at_zero, value_at_zero
+from spectra.formula.parameters import exact_length, exact_parameter
+from spectra.formula.parsing import Z, parse_formula
 from spectra.formula.pieces import Piece, merge_pieces, zonal_to_radial
-from spectra.formula.reader.parameters import exact_length, exact_parameter
-from spectra.formula.reader.parsing import Z, parse_formula
 from spectra.kernels.base_kernel import BaseKernel
 from spectra.kernels.composite import CompositeKernel, of_factor
 from spectra.kernels.metrics import L1

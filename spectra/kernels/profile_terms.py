@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import sympy
 
 from spectra.errors import NoRouteError
+from spectra.formula.parsing import Z
 from spectra.formula.pieces import exponential_terms
-from spectra.formula.reader.parsing import Z
 
 if TYPE_CHECKING:
     from spectra.kernels.kernel import Kernel

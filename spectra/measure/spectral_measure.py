@@ -20,13 +20,13 @@ from spectra.base.piecewise import Piecewise
 from spectra.density.charts import proved_sign
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
-from spectra.measure.oscillating.wave_masses import oscillating_masses, radius_for_masses
-from spectra.measure.oscillating.wave_split import constant_sign, split_tail, tail_waves
 from spectra.measure.panels import ZERO, SignedDensity, fit_signed
+from spectra.measure.wave_masses import oscillating_masses, radius_for_masses
+from spectra.measure.wave_split import constant_sign, split_tail, tail_waves
 from spectra.table.parts import PHASES, Part
-from spectra.table.radial.radial_law import RadialLaw
-from spectra.table.tails.wave_sum import WaveSum
-from spectra.table.tails.wave_tail import WaveTail
+from spectra.table.radial_law import RadialLaw
+from spectra.table.wave_sum import WaveSum
+from spectra.table.wave_tail import WaveTail
 
 if TYPE_CHECKING:
     from spectra.certified import CertifiedMasses

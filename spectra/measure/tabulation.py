@@ -12,7 +12,7 @@ from spectra.base.numbers import FloatArray
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.spectral_measure import SpectralMeasure
 from spectra.table import Part, SpectralTable
-from spectra.table.radial.radial_law import RadialLaw
+from spectra.table.radial_law import RadialLaw
 
 __all__ = ["tabulate"]
 

@@ -13,9 +13,9 @@ import sympy
 from mpmath import mp
 
 from spectra.errors import AccuracyError
-from spectra.formula.evaluation.evaluate import mpmath_function
+from spectra.formula.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import ExpansionError
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 from spectra.singularities.zeros import distinct, positive_zeros
 
 __all__ = ["branch_radii", "classify_at", "value_at"]

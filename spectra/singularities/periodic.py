@@ -17,8 +17,8 @@ from mpmath import mp
 
 from spectra.formula.expansions.exact_numbers import is_zero
 from spectra.formula.functions import PIECEWISE
+from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
-from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.branches import value_at
 from spectra.singularities.results import (

@@ -19,7 +19,7 @@ from sympy import Expr, Symbol
 
 from spectra.formula.expansions.exact_numbers import ExpansionError, sign
 from spectra.formula.functions import PIECEWISE
-from spectra.formula.reader.parsing import U, Z
+from spectra.formula.parsing import U, Z
 
 __all__ = [
     "DimensionRules", "has_no_zero_below_2", "has_nonnegative_taylor_series", "value_or_none",

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import flint
 import sympy
 
-from spectra.formula.evaluation.ball_function import BallFunction
+from spectra.formula.ball_function import BallFunction
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero
 from spectra.formula.functions import PIECEWISE
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 from spectra.singularities.power_series import has_no_zero_below_2
 
 __all__ = ["distinct", "positive_zeros", "same_radius"]

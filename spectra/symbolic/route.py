@@ -15,7 +15,7 @@ import mpmath
 import numpy as np
 import sympy
 
-from spectra.base.special.bessel import log_sphere_area
+from spectra.base.bessel import log_sphere_area
 from spectra.density import (
     SpectralDensity,
     gamma_formula,
@@ -27,7 +27,7 @@ from spectra.density import (
 from spectra.density.closed_pairs import W
 from spectra.errors import FormulaError, NoRouteError
 from spectra.formula import Opaque
-from spectra.formula.reader import Z
+from spectra.formula.parsing import Z
 from spectra.kernels import Kernel
 from spectra.symbolic.sympy_process import ask_sympy
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import sympy
 
-from spectra.formula.reader import Z
+from spectra.formula.parsing import Z
 
 __all__ = ["TASKS", "ask_sympy"]
 

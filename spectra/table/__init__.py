@@ -10,10 +10,10 @@ Needs numpy and scipy only.  Read in this order: ``tails/wave_sum`` and ``tails/
 
 from spectra.base.piecewise import Piecewise
 from spectra.table.parts import Group, Part, Shifts
-from spectra.table.radial.radial_law import RadialLaw, Seed
+from spectra.table.radial_law import RadialLaw, Seed
 from spectra.table.spectral_table import FrequencySample, SpectralTable, table_of_group
-from spectra.table.tails.wave_sum import Wave, WaveSum
-from spectra.table.tails.wave_tail import WaveTail
+from spectra.table.wave_sum import Wave, WaveSum
+from spectra.table.wave_tail import WaveTail
 
 __all__ = [
     "FrequencySample",

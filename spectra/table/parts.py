@@ -4,7 +4,7 @@ A :class:`Part` is a mass, a phase, and the distribution of a frequency w: the s
 frequencies of :class:`Group` s, each a law in some columns of the data.  A radial measure has one
 group of all columns.  A law has two methods: ``draw(dim, size, rng)``, independent frequencies of
 shape (size, dim), and ``characteristic_function(D)``, E cos(w.D) at differences of shape (..., dim)
-with a bound of its error.  :class:`~spectra.table.radial.radial_law.RadialLaw` is one of uniform
+with a bound of its error.  :class:`~spectra.table.radial_law.RadialLaw` is one of uniform
 direction, which a coupling can draw; others, such as that of a truncated l1 distance
 (:mod:`spectra.table.l1_law`), are drawn independently.
 """
@@ -26,7 +26,7 @@ from spectra.base.arrays import (
     to_units,
 )
 from spectra.errors import ParameterError
-from spectra.table.radial.radial_law import RadialLaw
+from spectra.table.radial_law import RadialLaw
 
 __all__ = ["PHASES", "Group", "Part", "Shifts", "WithError", "error_of_product"]
 

@@ -22,7 +22,7 @@ from spectra.base.arrays import FloatArray
 from spectra.base.numbers import format_bound, random_source, real_array, whole_number
 from spectra.errors import DataError, ParameterError
 from spectra.table.parts import PHASES, Group, Part, WithError
-from spectra.table.radial.radial_law import Seed
+from spectra.table.radial_law import Seed
 from spectra.table.table_file import decode_table, encode_table, read_arrays, write_arrays
 
 __all__ = ["FrequencySample", "SpectralTable", "table_of_group"]

@@ -27,9 +27,9 @@ from spectra.base.piecewise import Piecewise
 from spectra.errors import TableFileError
 from spectra.table.l1_law import TruncatedLaw
 from spectra.table.parts import PHASES, Group, Part, Shifts
-from spectra.table.radial.radial_law import RadialLaw
-from spectra.table.tails.wave_sum import WaveSum
-from spectra.table.tails.wave_tail import WaveTail
+from spectra.table.radial_law import RadialLaw
+from spectra.table.wave_sum import WaveSum
+from spectra.table.wave_tail import WaveTail
 
 __all__ = ["Arrays", "decode_table", "encode_table", "read_arrays", "write_arrays"]
 

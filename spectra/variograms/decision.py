@@ -9,12 +9,12 @@ import numpy as np
 import sympy
 from mpmath import mp
 
+from spectra.definiteness import is_complete_bernstein, is_completely_monotone
 from spectra.formula import Piece
-from spectra.formula.evaluation import mpmath_function
-from spectra.formula.reader import Z
+from spectra.formula.evaluate import mpmath_function
+from spectra.formula.parsing import Z
 from spectra.kernels import Kernel, radial
 from spectra.singularities import analyse
-from spectra.singularities.definiteness import is_complete_bernstein, is_completely_monotone
 from spectra.verdict import Definiteness, existence
 
 __all__ = ["decide", "limit_at_infinity"]

@@ -13,8 +13,8 @@ import math
 import numpy as np
 from scipy.optimize import linprog
 
+from spectra.base.bessel import plane_wave_mean
 from spectra.base.numbers import FloatArray, positive_number
-from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import AccuracyError
 from spectra.kernels import Kernel
 from spectra.table import Part, RadialLaw, SpectralTable

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from spectra.base.numbers import checked_dim
 from spectra.errors import FormulaError, ParameterError
-from spectra.formula.reader import Z, exact_parameter
+from spectra.formula.parameters import exact_parameter
+from spectra.formula.parsing import Z
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import catalogue, kernel_from_text, parse_name
 from spectra.table import SpectralTable

@@ -11,8 +11,8 @@ from sympy import Expr
 
 from spectra.errors import ParameterError
 from spectra.formula.callables import Opaque, OpaqueTerm, opaque_terms
+from spectra.formula.parameters import exact_parameter
 from spectra.formula.pieces import Piece
-from spectra.formula.reader.parameters import exact_parameter
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.local import analyse
 from spectra.singularities.results import (

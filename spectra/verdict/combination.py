@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import sympy
 
+from spectra.definiteness import proved_on_space
 from spectra.kernels.kernel import Kernel
-from spectra.singularities.definiteness import proved_on_space
 from spectra.singularities.results import LocalAnalysis, PointAnalysis, Requirement, Singularity
 from spectra.verdict.status import D, Status
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import sympy
 
+from spectra.definiteness import Proof, proved_on_space
 from spectra.errors import AccuracyError, FormulaError, NoRouteError, UndecidedError
 from spectra.formula.expansions.exact_numbers import sign
 from spectra.formula.expansions.expansion import compare
 from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.tabulated import TabulatedKernel
-from spectra.singularities.definiteness import Proof, proved_on_space
 from spectra.singularities.results import LocalAnalysis
 from spectra.verdict.composite import definiteness_of_composite
 from spectra.verdict.status import D, Definiteness, Status

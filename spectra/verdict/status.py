@@ -10,7 +10,7 @@ import sympy
 
 from spectra.errors import SpectraError
 from spectra.singularities.results import Singularity
-from spectra.verdict.regions.sphere_coefficients import SphereCoefficients
+from spectra.verdict.sphere_coefficients import SphereCoefficients
 
 __all__ = ["D", "Definiteness", "RegionVerdict", "Status", "in_words"]
 

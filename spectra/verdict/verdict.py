@@ -19,7 +19,7 @@ from spectra.kernels.kernel import Kernel
 from spectra.measure import SpectralMeasure, measure_of
 from spectra.singularities.results import LocalAnalysis, Singularity
 from spectra.verdict.positive_definite import definiteness
-from spectra.verdict.regions.range_and_sphere import (
+from spectra.verdict.range_and_sphere import (
     decide_on_sphere,
     verdict_on_range,
     verdict_on_sphere,

@@ -196,8 +196,8 @@ def _compact(kernel: Any) -> bool:
 
 
 def _in_mpmath(kernel: Any) -> Callable[[Any], Any]:
-    from spectra.formula.evaluation.evaluate import mpmath_function
-    from spectra.formula.reader.parsing import Z
+    from spectra.formula.evaluate import mpmath_function
+    from spectra.formula.parsing import Z
 
     functions = [mpmath_function(p.expr, Z) for p in kernel.pieces]
     return lambda z: sum(f(z) for f in functions)

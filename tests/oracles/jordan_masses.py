@@ -1,7 +1,8 @@
 """The masses of the papers on asymmetric kernels, from the parts of a decomposition."""
 
-from rf.schemes.complex import DECOMPOSITIONS, AxialPart
-from rf.schemes.complex.selection import Modulation
+from rf.schemes.axial_part import AxialPart
+from rf.schemes.complex_table import Modulation
+from rf.schemes.decomposition import DECOMPOSITIONS
 
 
 def jordan_masses(table):

@@ -13,7 +13,7 @@ from scipy import special, stats
 
 from spectra.base.piecewise import Piecewise
 from spectra.table import Part, SpectralTable
-from spectra.table.radial.radial_law import RadialLaw
+from spectra.table.radial_law import RadialLaw
 
 # Panels end where the probability below or above is a power of 1/4, down to one that no test can
 # see.

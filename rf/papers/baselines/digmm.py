@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 
 from rf.papers.baselines.base import Baseline, cosines_and_sines, kernel_matrix
 from spectra.base.arrays import FloatArray
-from spectra.base.special.bessel import plane_wave_mean
+from spectra.base.bessel import plane_wave_mean
 
 __all__ = ["DIGMM"]
 

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from rf.papers.baselines.base import Baseline
 from rf.sampling import COUPLINGS
 from spectra.base.arrays import FloatArray
-from spectra.base.special.bessel import plane_wave_mean, signed_log_0f1
+from spectra.base.bessel import plane_wave_mean, signed_log_0f1
 from spectra.errors import ParameterError
 
 __all__ = ["PolynomialGRFF"]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from rf.sampling import Frequencies
 from spectra.base.arrays import FloatArray
-from spectra.base.special.bessel import plane_wave_mean
+from spectra.base.bessel import plane_wave_mean
 from spectra.errors import ParameterError
 
 __all__ = ["grid_frequencies", "grid_mean", "importance_frequencies", "leverage_frequencies"]

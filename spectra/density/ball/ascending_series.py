@@ -22,7 +22,7 @@ from spectra.base.numbers import FloatArray
 from spectra.base.piecewise import RADIANS
 from spectra.base.precision import Ball, log_magnitude, working_precision
 from spectra.density.ball.ball_form import BallForm, to_arb
-from spectra.density.panels.log_panels import Panels, Powers, fit_panels
+from spectra.density.log_panels import Panels, Powers, fit_panels
 
 __all__ = ["Values", "ascending_series", "build_panels", "front_factor"]
 

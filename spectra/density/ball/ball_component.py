@@ -9,7 +9,7 @@ from __future__ import annotations
 from spectra.density.ball.ascending_series import ascending_series, build_panels
 from spectra.density.ball.ball_form import BallForm
 from spectra.density.ball.edge import build_tail
-from spectra.density.panels.log_panels import PanelDensity
+from spectra.density.log_panels import PanelDensity
 
 __all__ = ["ball_component"]
 
@@ -20,7 +20,7 @@ def ball_component(form: BallForm, dim: int) -> PanelDensity:
     Examples
     --------
     >>> import numpy as np, sympy
-    >>> from spectra.formula.reader.parsing import Z
+    >>> from spectra.formula.parsing import Z
     >>> from spectra.density.ball.read_ball_form import read_ball_form
     >>> component = ball_component(read_ball_form(1 - Z, sympy.Integer(1)), 1)
     >>> sign, log = component.signed_log(np.array([2.0]))

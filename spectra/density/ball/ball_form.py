@@ -30,7 +30,7 @@ import numpy as np
 import sympy
 
 from spectra.base.precision import Ball, log_magnitude, working_precision
-from spectra.formula.evaluation.ball_function import constant_ball as to_acb
+from spectra.formula.ball_function import constant_ball as to_acb
 
 __all__ = ["MAX_DEGREE", "BallForm", "Factor", "Monomials", "to_arb"]
 

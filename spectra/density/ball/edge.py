@@ -31,7 +31,7 @@ from spectra.base.piecewise import Chart, Piecewise, fit
 from spectra.base.precision import Ball, working_precision
 from spectra.density.ball.ascending_series import Values, front_factor
 from spectra.density.ball.ball_form import BallForm, to_arb
-from spectra.density.panels.oscillating_tail import NO_SERIES, OscillatingTail, TailSeries
+from spectra.density.oscillating_tail import NO_SERIES, OscillatingTail, TailSeries
 from spectra.errors import AccuracyError
 
 __all__ = ["build_tail"]

@@ -24,13 +24,13 @@ from spectra.density.ball.ascending_series import ascending_series, build_panels
 from spectra.density.ball.ball_component import ball_component
 from spectra.density.ball.ball_form import BallForm, to_arb
 from spectra.density.ball.read_ball_form import read_ball_form
-from spectra.density.panels.log_panels import PanelDensity, Powers
+from spectra.density.log_panels import PanelDensity, Powers
 from spectra.errors import AccuracyError, NoRouteError
-from spectra.formula.evaluation.ball_function import BallFunction
+from spectra.formula.ball_function import BallFunction
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.expansion import ZERO
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 
 __all__ = ["component_of_formula", "fitted_form"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import sympy
 
 from spectra.density.ball.ball_form import MAX_DEGREE, BallForm, Factor, Monomials
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 
 __all__ = ["read_ball_form"]
 

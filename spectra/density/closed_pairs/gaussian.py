@@ -26,7 +26,7 @@ from scipy.special import gammaincinv
 from spectra.base.numbers import FloatArray
 from spectra.density.closed_pairs.pair import TAILS, ClosedPair, FamilyKernel, Values, W
 from spectra.density.closed_pairs.summands import Summand, canonical, positive_rate, to_mpf
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 
 __all__ = [
     "gaussian",

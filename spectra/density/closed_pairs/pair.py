@@ -13,7 +13,7 @@ from mpmath import mp
 from spectra.base.numbers import FloatArray
 from spectra.density.closed_pairs.summands import Summand
 from spectra.density.components import Atom, Component, Evaluation
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 
 __all__ = ["TAILS", "ClosedPair", "FamilyKernel", "Maker", "Reader", "Values", "W", "make_pair"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import sympy
 from mpmath import mp
 
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 
 __all__ = [
     "Summand",

@@ -15,14 +15,14 @@ import numpy as np
 import sympy
 
 from spectra.density.components import Atom, Component, SpectralDensity
-from spectra.density.half_line.ends.atoms import split_atoms
+from spectra.density.half_line.atoms import split_atoms
 from spectra.density.half_line.half_line_formula import HalfLineFormula, split_limit
 from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import RaySums, Samples, survey_kernel
 from spectra.density.half_line.sampled_density import sampled_density
 from spectra.density.half_line.wave_density import wave_density
 from spectra.density.kernel_check import describe_mismatch
-from spectra.density.panels.log_panels import Powers
+from spectra.density.log_panels import Powers
 from spectra.errors import AccuracyError, NoRouteError, SpectraError
 from spectra.formula.pieces import Piece
 from spectra.kernels.kernel import Kernel
@@ -48,7 +48,7 @@ def half_line_density(expr: sympy.Expr, dim: int) -> tuple[list[Component], list
 
     Examples
     --------
-    >>> from spectra.formula.reader.parsing import Z
+    >>> from spectra.formula.parsing import Z
     >>> (component,), atoms = half_line_density(1 / (1 + Z), 3)
     >>> _, log = component.signed_log(np.array([1.0]))
     >>> round(float(np.exp(log[0])), 10)

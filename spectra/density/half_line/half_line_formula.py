@@ -12,14 +12,14 @@ import numpy as np
 import sympy
 
 from spectra.base.precision import Ball, working_precision
-from spectra.density.half_line.ends.power_terms import PowerTerms, Term, expand_in_powers
-from spectra.density.half_line.ends.read_waves import expand_waves, read_waves
+from spectra.density.half_line.power_terms import PowerTerms, Term, expand_in_powers
+from spectra.density.half_line.read_waves import expand_waves, read_waves
 from spectra.errors import FormulaError, NoRouteError
-from spectra.formula.evaluation.ball_function import BallFunction, analytic_continuation
+from spectra.formula.ball_function import BallFunction, analytic_continuation
 from spectra.formula.functions import FUNCTIONS_WITH_ORDER
 from spectra.formula.one_sided_limits import value_at_zero
+from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
-from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.local import analytic_intervals
 

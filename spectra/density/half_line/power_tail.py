@@ -20,10 +20,10 @@ import sympy
 
 from spectra.base.accuracy import EPS
 from spectra.base.precision import Ball, working_precision
-from spectra.density.half_line.ends.power_terms import PowerTerms
-from spectra.density.panels.log_panels import Powers
+from spectra.density.half_line.power_terms import PowerTerms
+from spectra.density.log_panels import Powers
 from spectra.errors import FormulaError, NoRouteError
-from spectra.formula.evaluation.ball_function import constant_ball
+from spectra.formula.ball_function import constant_ball
 
 __all__ = ["power_tail"]
 

@@ -20,9 +20,9 @@ import flint
 import numpy as np
 
 from spectra.base.accuracy import EPS
+from spectra.base.bessel_k import bessel_k, bessel_k_half_integer
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working_precision
-from spectra.base.special.bessel_k import bessel_k, bessel_k_half_integer
 from spectra.density.half_line.half_line_formula import HalfLineFormula
 from spectra.errors import AccuracyError
 

@@ -10,7 +10,7 @@ import numpy as np
 from spectra.base.accuracy import EPS
 from spectra.base.numbers import FloatArray
 from spectra.density.half_line.ray_sums import NEGLIGIBLE, Samples
-from spectra.density.panels.log_panels import PanelDensity, Powers, fit_panels
+from spectra.density.log_panels import PanelDensity, Powers, fit_panels
 from spectra.errors import AccuracyError
 
 __all__ = ["sampled_density"]

@@ -22,9 +22,9 @@ from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import MARGIN, RaySums
 from spectra.density.half_line.sampled_density import sampled_density
 from spectra.density.half_line.wave_integrals import WaveIntegrals
-from spectra.density.panels.log_panels import PanelDensity, Panels, Powers, fit_panels
+from spectra.density.log_panels import PanelDensity, Panels, Powers, fit_panels
 from spectra.errors import AccuracyError, NoRouteError
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 
 __all__ = ["wave_density"]
 

@@ -22,8 +22,8 @@ from scipy.special import hankel1e, hankel2e, jv
 from spectra.base.arrays import ComplexArray, FloatArray
 from spectra.base.precision import working_precision
 from spectra.density.half_line.half_line_formula import HalfLineFormula
-from spectra.formula.evaluation.ball_function import BallFunction, analytic_continuation
-from spectra.formula.reader.parsing import Z
+from spectra.formula.ball_function import BallFunction, analytic_continuation
+from spectra.formula.parsing import Z
 
 __all__ = ["WaveIntegrals"]
 

@@ -19,7 +19,7 @@ def choose_cases(expr: sympy.Expr, sign_of: Callable[[sympy.Expr], Any]) -> symp
 
     Examples
     --------
-    >>> from spectra.formula.reader.parsing import Z
+    >>> from spectra.formula.parsing import Z
     >>> choose_cases(sympy.Abs(sympy.sin(Z) - 1), sign_near_zero)
     1 - sin(z)
     """

@@ -25,7 +25,7 @@ from spectra.formula.expansions.special_functions import (
     bessel_k_at_zero,
     expand_hyper,
 )
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 
 __all__ = ["expand_at"]
 

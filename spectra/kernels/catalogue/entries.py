@@ -6,7 +6,7 @@ from typing import Any
 
 import sympy
 
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 from spectra.kernels.catalogue.entry import (
     DIMENSION,
     Family,

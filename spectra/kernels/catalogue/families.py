@@ -17,10 +17,10 @@ import sympy
 
 from spectra.base.numbers import FloatArray
 from spectra.errors import FormulaError, ParameterError
-from spectra.formula.evaluation.program import double_function
 from spectra.formula.functions import Z
-from spectra.formula.reader.parameters import exact_parameter
-from spectra.formula.reader.text import Parser, normalize_text
+from spectra.formula.parameters import exact_parameter
+from spectra.formula.program import double_function
+from spectra.formula.text import Parser, normalize_text
 from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel, radial, zonal
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sympy
 
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 from spectra.kernels.catalogue.entry import (
     DIMENSION,
     Family,

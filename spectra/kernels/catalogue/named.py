@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, final
 
 from spectra.errors import ParameterError
-from spectra.formula.reader.wording import shorten
+from spectra.formula.wording import shorten
 from spectra.kernels.catalogue.asymmetric import ASYMMETRIC
 from spectra.kernels.catalogue.entries import ENTRIES
 from spectra.kernels.catalogue.entry import Family

@@ -16,9 +16,9 @@ import sympy
 
 from spectra.errors import ParameterError, SpectraError
 from spectra.formula.functions import CONSTANTS, Z
-from spectra.formula.reader.parsing import parse_formula
-from spectra.formula.reader.text import Parser, normalize_text, sympy_to_text
-from spectra.formula.reader.wording import shorten
+from spectra.formula.parsing import parse_formula
+from spectra.formula.text import Parser, normalize_text, sympy_to_text
+from spectra.formula.wording import shorten
 from spectra.kernels.catalogue.families import Family, bounded_parameter
 from spectra.kernels.catalogue.named import catalogue
 from spectra.kernels.composite import CompositeKernel, of_factor

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sympy
 from hypothesis import strategies as st
 
+from spectra.formula.parsing import U, Z
 from spectra.formula.pieces import Piece
-from spectra.formula.reader.parsing import U, Z
 from spectra.kernels.kernel import Kernel, zonal
 
 __all__ = ["GENERATED"]

@@ -15,8 +15,8 @@ from typing import Any
 import sympy
 from mpmath import mp
 
-from spectra.formula.evaluation.evaluate import mpmath_function
-from spectra.formula.reader.parsing import Z
+from spectra.formula.evaluate import mpmath_function
+from spectra.formula.parsing import Z
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.catalogue.entry import DIMENSION
 from spectra.kernels.kernel import Kernel, radial

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import sympy
 
+from spectra.formula.parsing import parse_formula
 from spectra.formula.pieces import Piece
-from spectra.formula.reader.parsing import parse_formula
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import Kernel, radial, zonal
 

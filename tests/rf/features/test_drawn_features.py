@@ -26,7 +26,7 @@ from rf.sampling.frequencies import COUPLINGS, RADII, FourierMap, Frequencies
 from rf.variance.variance import VarianceModel
 from spectra.base.piecewise import Piecewise
 from spectra.table import SpectralTable
-from spectra.table.radial.radial_law import RadialLaw
+from spectra.table.radial_law import RadialLaw
 from tests.oracles.laws import gaussian_law, matern_law, table_of
 from tests.oracles.pooling import mean_score, variance_score
 

@@ -23,7 +23,7 @@ from spectra.errors import DataError, InfiniteMassError, ParameterError
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial
 from spectra.measure.tabulation import tabulate
-from spectra.table.radial.radial_law import RadialLaw
+from spectra.table.radial_law import RadialLaw
 from spectra.verdict import spectral_measure
 from tests.oracles.laws import gaussian_law, gaussian_mixture, table_of
 

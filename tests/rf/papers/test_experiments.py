@@ -26,7 +26,7 @@ from rf.papers.experiments.pages import write_results
 from rf.papers.experiments.tables import Cell, Experiment, run_experiment
 from rf.papers.experiments.tally import tally
 from spectra import radial
-from spectra.base.special.bessel import plane_wave_mean
+from spectra.base.bessel import plane_wave_mean
 from spectra.errors import DataError, ParameterError
 
 

@@ -11,7 +11,7 @@ from rf.sampling.designed_directions import kerdock_bases, kerdock_lines
 from rf.sampling.frequencies import COUPLINGS
 from rf.variance.pairs import cosine_means
 from rf.variance.variance import VarianceModel
-from spectra.base.special.harmonics import gegenbauer_sequence
+from spectra.base.harmonics import gegenbauer_sequence
 from tests.oracles.laws import gaussian_mixture
 
 DEGREE = 6

@@ -5,7 +5,7 @@ import pytest
 
 from rf.sampling.coupling import iid, orthogonal
 from rf.sampling.frequencies import COUPLINGS
-from spectra.base.special.bessel import plane_wave_mean
+from spectra.base.bessel import plane_wave_mean
 from spectra.errors import ParameterError
 
 DIRECTIONS = {name: coupling.directions for name, coupling in COUPLINGS.items()}

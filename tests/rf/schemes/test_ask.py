@@ -12,7 +12,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rf import GRFF, AsKRFF, SpectralFeatures
 from rf.features.ask import DroppedPartWarning
 from rf.sampling.frequencies import RADII
-from rf.schemes.complex import AxialScheme, AxialTable
+from rf.schemes.complex_scheme import AxialScheme
+from rf.schemes.decomposition import AxialTable
 from spectra.derivation import derive
 from spectra.errors import AccuracyError, DataError, ParameterError
 from spectra.kernels.catalogue import catalogue

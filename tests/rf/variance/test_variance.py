@@ -12,10 +12,10 @@ from rf.sampling.frequencies import COUPLINGS as ALL_COUPLINGS
 from rf.sampling.frequencies import draw_repeatedly
 from rf.variance.allocation import optimal_split
 from rf.variance.variance import VarianceModel
-from spectra.base.special.bessel import plane_wave_mean
-from spectra.base.special.harmonics import wave_coefficients
+from spectra.base.bessel import plane_wave_mean
+from spectra.base.harmonics import wave_coefficients
 from spectra.errors import ParameterError
-from spectra.table.radial.radial_law import RadialLaw
+from spectra.table.radial_law import RadialLaw
 from tests.oracles.laws import gaussian_atoms, gaussian_law, matern_law, table_of
 from tests.oracles.pooling import estimates, random_differences, variance_score
 

@@ -8,7 +8,7 @@ import pytest
 from flint import arb, ctx
 from scipy.special import roots_jacobi
 
-from spectra.base.special.harmonics import (
+from spectra.base.harmonics import (
     gegenbauer_sequence,
     harmonic_count,
     orthonormal_sequence,

@@ -6,7 +6,7 @@ import pytest
 import rf
 import spectra as sp
 from rf.variance.bounds import n_components_for
-from spectra.base.special.bessel import plane_wave_mean
+from spectra.base.bessel import plane_wave_mean
 from spectra.errors import DataError, ParameterError
 
 GAUSSIAN = sp.radial("exp(-z**2/2)")

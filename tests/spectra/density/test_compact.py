@@ -12,7 +12,7 @@ import sympy
 from spectra.density.ball.ball_component import ball_component
 from spectra.density.ball.ball_formula import ball_formula
 from spectra.density.ball.read_ball_form import read_ball_form
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial, zonal
 

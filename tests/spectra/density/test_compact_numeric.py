@@ -8,8 +8,8 @@ from mpmath import mp
 import spectra as sp
 from spectra.density.ball.numeric import component_of_formula
 from spectra.density.numeric import split_at_breaks
+from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
-from spectra.formula.reader.parsing import Z
 
 slow = pytest.mark.slow
 RADII = np.geomspace(1e-3, 1e4, 43)

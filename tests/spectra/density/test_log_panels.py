@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spectra.density.panels.log_panels import Powers, fit_panels
+from spectra.density.log_panels import Powers, fit_panels
 from spectra.errors import AccuracyError
 
 

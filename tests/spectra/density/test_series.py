@@ -11,11 +11,11 @@ from mpmath import mp
 
 import spectra as sp
 from spectra.density.closed_pairs.pair import W
-from spectra.density.gamma_sums.gamma_formula import gamma_formula
-from spectra.density.gamma_sums.gamma_product import gamma_product, gamma_products
-from spectra.density.gamma_sums.series import series
+from spectra.density.gamma_formula import gamma_formula
+from spectra.density.gamma_product import gamma_product, gamma_products
+from spectra.density.gamma_series import series
 from spectra.errors import NoRouteError
-from spectra.formula.reader.parsing import parse_formula
+from spectra.formula.parsing import parse_formula
 from tests.oracles.exact_densities import shifted_inverse, stable
 
 FREQUENCIES = np.geomspace(1e-3, 1e4, 15)

@@ -7,7 +7,7 @@ import pytest
 from rf.sampling.coupling import orthogonal
 from rf.sampling.designed_directions import designed, designed_angular_means
 from rf.variance.variance import VarianceModel
-from spectra.base.special.bessel import plane_wave_mean
+from spectra.base.bessel import plane_wave_mean
 from spectra.cli.commands import main
 from spectra.designs import design, design_for_columns
 from spectra.designs.distances import NODE_WEIGHTS, checked_distances, largest_error

@@ -8,7 +8,7 @@ import sympy
 from spectra import radial
 from spectra.errors import FormulaError
 from spectra.formula.one_sided_limits import value_at_zero
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 from tests.oracles.kernels.problems import PROBLEMS
 
 R = sympy.Rational

@@ -7,9 +7,9 @@ import pytest
 import sympy
 
 from spectra.errors import FormulaError
-from spectra.formula.evaluation.ball_function import BallFunction, constant_ball
+from spectra.formula.ball_function import BallFunction, constant_ball
 from spectra.formula.functions import FUNCTIONS
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 
 THIRD = sympy.Rational(1, 3)
 #: Functions of two and more arguments.

@@ -10,11 +10,11 @@ import sympy
 from mpmath import mp
 
 from spectra.errors import AccuracyError, FormulaError
-from spectra.formula.evaluation.ball_function import analytic_continuation
-from spectra.formula.evaluation.evaluate import mpmath_function, numpy_function
-from spectra.formula.evaluation.program import double_function
+from spectra.formula.ball_function import analytic_continuation
+from spectra.formula.evaluate import mpmath_function, numpy_function
 from spectra.formula.functions import ARITIES, FUNCTIONS, PIECEWISE
-from spectra.formula.reader.parsing import Z, parse_formula
+from spectra.formula.parsing import Z, parse_formula
+from spectra.formula.program import double_function
 
 
 def radial(text: str) -> sympy.Expr:

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from spectra.errors import FormulaError, ParameterError
-from spectra.formula.reader.parameters import exact_parameter
-from spectra.formula.reader.parsing import U, Z, parse_formula
+from spectra.formula.parameters import exact_parameter
+from spectra.formula.parsing import U, Z, parse_formula
 
 R = sympy.Rational
 

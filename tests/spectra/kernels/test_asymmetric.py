@@ -6,7 +6,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from rf.schemes.complex import AxialTable, AxisLaw
+from rf.schemes.axis_law import AxisLaw
+from rf.schemes.decomposition import AxialTable
 from spectra.density import spectral_density
 from spectra.derivation import derive
 from spectra.errors import DataError, NoRouteError, ParameterError

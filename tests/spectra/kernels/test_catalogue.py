@@ -15,7 +15,7 @@ from spectra.density import spectral_density
 from spectra.density.closed_pairs.summands import summands
 from spectra.derivation import derive
 from spectra.errors import AccuracyError, NoRouteError, ParameterError
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 from spectra.kernels.catalogue import Family, catalogue
 from spectra.kernels.catalogue.entry import Parameter
 from spectra.kernels.kernel import Kernel, radial

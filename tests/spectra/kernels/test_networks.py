@@ -10,7 +10,7 @@ from scipy.special import eval_gegenbauer
 
 from spectra.kernels.kernel import zonal
 from spectra.verdict import D, Status, existence
-from spectra.verdict.regions.sphere_coefficients import sphere_coefficients
+from spectra.verdict.sphere_coefficients import sphere_coefficients
 
 
 def step(c: object) -> object:

@@ -14,7 +14,7 @@ from spectra.base.enclosures import Enclosure
 from spectra.base.piecewise import Piecewise, fit
 from spectra.density import spectral_density
 from spectra.density.components import Atom, Component, SpectralDensity
-from spectra.density.panels.oscillating_tail import NO_SERIES, OscillatingTail, TailSeries
+from spectra.density.oscillating_tail import NO_SERIES, OscillatingTail, TailSeries
 from spectra.errors import AccuracyError, InfiniteMassError, ParameterError
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial

@@ -10,7 +10,7 @@ from mpmath import mp
 from scipy import stats
 from scipy.special import betainc, betaincinv
 
-from spectra.base.special.bessel import plane_wave_mean
+from spectra.base.bessel import plane_wave_mean
 from spectra.density import spectral_density
 from spectra.errors import AccuracyError, ParameterError
 from spectra.kernels.kernel import radial

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import spectra as sp
-from spectra.base.special.bessel import plane_wave_mean
+from spectra.base.bessel import plane_wave_mean
 from spectra.errors import ParameterError
 from tests.oracles.kernels.problems import DIMENSION
 

@@ -10,21 +10,21 @@ import pytest
 import sympy
 from mpmath import mp
 
-from spectra.formula.evaluation.ball_function import analytic_continuation
-from spectra.formula.evaluation.evaluate import mpmath_function
-from spectra.formula.reader.parsing import U, Z, parse_formula
-from spectra.kernels.catalogue import catalogue
-from spectra.kernels.kernel import Kernel, radial, zonal
-from spectra.singularities import analyse
-from spectra.singularities.definiteness import (
+from spectra.definiteness import (
     has_nonnegative_taylor_series,
     is_complete_bernstein,
     is_completely_monotone,
     proved_on_space,
     proved_on_sphere,
 )
+from spectra.formula.ball_function import analytic_continuation
+from spectra.formula.evaluate import mpmath_function
+from spectra.formula.parsing import U, Z, parse_formula
+from spectra.kernels.catalogue import catalogue
+from spectra.kernels.kernel import Kernel, radial, zonal
+from spectra.singularities import analyse
 from spectra.verdict import existence
-from spectra.verdict.regions.sphere_coefficients import sphere_coefficients
+from spectra.verdict.sphere_coefficients import sphere_coefficients
 
 
 def arc_0(inner: str) -> str:

@@ -8,11 +8,11 @@ import pytest
 import sympy
 from mpmath import mp
 
-from spectra.formula.evaluation.evaluate import mpmath_function
+from spectra.formula.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.expansion import Expansion
-from spectra.formula.reader.parsing import Z, parse_formula
+from spectra.formula.parsing import Z, parse_formula
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import Kernel, radial
 from spectra.singularities import analyse

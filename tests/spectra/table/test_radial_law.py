@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from spectra.base.bessel import plane_wave_mean
 from spectra.base.compiled import IMPLEMENTATION_VARIABLE
 from spectra.base.piecewise import ORDER, _inverse, antiderivative
-from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import ParameterError
 from spectra.kernels.kernel import radial
 from spectra.measure.tabulation import tabulate
 from spectra.table import Piecewise, RadialLaw
-from spectra.table.radial.plane_wave import plane_wave_bound
+from spectra.table.plane_wave import plane_wave_bound
 from spectra.verdict import spectral_measure
 from tests.oracles.laws import ball_law, gaussian_law
 

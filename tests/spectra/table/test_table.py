@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from spectra.base.special.bessel import plane_wave_mean
+from spectra.base.bessel import plane_wave_mean
 from spectra.errors import ParameterError, TableFileError
 from spectra.table import Part, RadialLaw, SpectralTable, WaveSum, WaveTail
 from spectra.table.table_file import encode_table, read_arrays, write_arrays

@@ -11,7 +11,7 @@ from spectra.errors import ParameterError
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial, zonal
 from spectra.verdict import Status, existence
-from spectra.verdict.regions.sphere_coefficients import sphere_coefficients
+from spectra.verdict.sphere_coefficients import sphere_coefficients
 
 # Of the theory notes, checked there to more digits.
 KNOWN = {

@@ -18,7 +18,7 @@ from spectra.density.closed_pairs.pair import make_pair
 from spectra.density.closed_pairs.plane_wave_mean import plane_wave_mean
 from spectra.density.components import Component
 from spectra.errors import ParameterError
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 from spectra.kernels.kernel import radial
 
 R = sympy.Rational

@@ -7,11 +7,11 @@ import sympy
 from mpmath import mp
 
 import spectra as sp
+from spectra.base.bessel_k import bessel_k
 from spectra.base.precision import working_precision
-from spectra.base.special.bessel_k import bessel_k
 from spectra.errors import FormulaError
-from spectra.formula.evaluation.ball_function import analytic_continuation, constant_ball
-from spectra.formula.reader.parsing import Z
+from spectra.formula.ball_function import analytic_continuation, constant_ball
+from spectra.formula.parsing import Z
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from mpmath import mp
 import spectra as sp
 from spectra.density import spectral_density
 from spectra.density.components import SpectralDensity
-from spectra.density.half_line.ends.power_terms import expand_in_powers
 from spectra.density.half_line.half_line import _order_rays, half_line_density
 from spectra.density.half_line.half_line_formula import HalfLineFormula
 from spectra.density.half_line.power_tail import power_tail
+from spectra.density.half_line.power_terms import expand_in_powers
 from spectra.density.half_line.ray_sums import RaySums, hankel_factor
 from spectra.errors import AccuracyError, NoRouteError, TimeLimitError
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 from spectra.measure import measure_of
 
 SLOW = pytest.mark.slow

@@ -9,16 +9,16 @@ from mpmath import mp
 import spectra as sp
 from spectra.base.precision import working_precision
 from spectra.density import spectral_density
-from spectra.density.half_line.ends.read_waves import read_waves
 from spectra.density.half_line.half_line import half_line_density
+from spectra.density.half_line.read_waves import read_waves
 from spectra.errors import NoRouteError
-from spectra.formula.evaluation.ball_function import (
+from spectra.formula.ball_function import (
     BallFunction,
     HankelAmplitude,
     analytic_continuation,
     constant_ball,
 )
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 from spectra.measure import measure_of
 from spectra.measure.tabulation import tabulate
 

@@ -1,1 +1,0 @@
-"""Bessel functions and spherical harmonics from dimension 1 to 1000."""

@@ -1,0 +1,126 @@
+r"""Families of kernels for which the largest dimension of positive definiteness is known.
+
+A kernel that is positive definite on R^d is so on R^n for every n < d, so that the answer for all
+dimensions is one number: 0 (none), an integer, or infinity (all).
+"""
+
+from __future__ import annotations
+
+import math
+
+import sympy
+
+from spectra.definiteness.polya import is_nonnegative
+from spectra.formula.expansions.exact_numbers import is_zero, sign
+from spectra.formula.parsing import Z
+from spectra.formula.pieces import Piece
+
+__all__ = ["Proof", "prove_askey", "prove_damped_cosine", "rational_spectrum_dimension"]
+
+_ZERO = sympy.Integer(0)
+#: Limit on the derivatives -f'/z that are taken, and on the dimensions that they prove.
+_MOST_STEPS = 12
+
+
+#: The largest d for which a kernel is proved to be positive definite on R^d, the reason, and
+#: whether it is known not to be for larger d.
+Proof = tuple[float, str, bool]
+
+
+def prove_askey(piece: Piece) -> Proof | None:
+    r"""Decide on Askey functions and their integrals; None for other kernels.
+
+    :math:`(1 - z/R)_+^\ell` is positive definite exactly for :math:`\ell \ge (d+1)/2`.  An integral
+    :math:`k(z) = \int_z^\infty t g(t)\,dt` has in dimension d the spectrum of g in dimension d + 2,
+    times :math:`2\pi`, so that m integrations lower the largest d by 2m (H. Wendland, Piecewise
+    polynomial, positive definite and compactly supported radial functions of minimal degree, Adv.
+    Comput. Math. 4, 1995).
+    """
+    factors = _factor_at_support(piece)
+    if factors is None:
+        return None
+    power, poly = factors
+    for m in range(_MOST_STEPS):
+        if poly.degree() == 0:
+            if not sign(poly.LC()) > 0:
+                return None
+            bound = 2 * power - 1 - 2 * m
+            steps = f"the result of {m} integration{'s' * (m > 1)} by t dt of " if m else ""
+            answer = f"exactly for d <= {bound}" if bound >= 1 else "for no d"
+            reason = (
+                f"It is a multiple of {steps}{_askey_text(piece.support, power)}: positive "
+                f"definite {answer}."
+            )
+            return max(int(sympy.floor(bound)), 0), reason, True
+        # -k'/z of k = (R - z)^power p(z) has the power lowered by one, if z divides the polynomial.
+        derivative = power * poly - sympy.Poly(piece.support - Z, Z) * poly.diff(Z)
+        poly, remainder = sympy.div(derivative, sympy.Poly(Z, Z))
+        power -= 1
+        if power.is_negative or not remainder.is_zero:
+            return None
+    return None
+
+
+def _askey_text(radius: sympy.Expr, power: sympy.Expr) -> str:
+    base = "1 - z" if radius == 1 else f"1 - z/{radius}"
+    return f"({base})_+^{power if power.is_Integer else f'({power})'}"
+
+
+def _factor_at_support(piece: Piece) -> tuple[sympy.Expr, sympy.Poly] | None:
+    """Write a formula on [0, R] as (R - z)^power times a polynomial: (power, polynomial)."""
+    power, rest = _ZERO, sympy.Integer(1)
+    for factor in sympy.Mul.make_args(sympy.factor(piece.expr)):
+        base, exponent = factor.as_base_exp()
+        if base.is_polynomial(Z) and sympy.degree(base, Z) == 1 and not exponent.free_symbols:
+            slope = -base.coeff(Z, 1)
+            if is_zero(sympy.expand(base.subs(Z, piece.support))) and (
+                sign(slope) > 0 or exponent.is_Integer
+            ):
+                power, rest = power + exponent, rest * slope**exponent
+                continue
+        if not factor.is_polynomial(Z):
+            return None
+        rest = rest * factor
+    return power, sympy.Poly(rest, Z)
+
+
+def prove_damped_cosine(expr: sympy.Expr) -> Proof | None:
+    """Decide on c exp(-a z) cos(b z) with a, b, c > 0; None for other formulas."""
+    c, rest = expr.as_independent(Z, as_Add=False)
+    if not (c.is_positive and rest.is_Mul and len(rest.args) == 2):
+        return None
+    exponentials = [f for f in rest.args if f.func == sympy.exp]
+    cosines = [f for f in rest.args if f.func == sympy.cos]
+    if len(exponentials) != 1 or len(cosines) != 1:
+        return None
+    a, b = sympy.expand(-exponentials[0].args[0] / Z), sympy.expand(cosines[0].args[0] / Z)
+    if a.free_symbols or b.free_symbols or not (a.is_positive and b.is_positive):
+        return None
+    dim = math.floor(float(sympy.pi / (2 * sympy.atan(b / a)))) + 1  # one more, against rounding
+    while sign(a / b - sympy.cot(sympy.pi / (2 * dim))) < 0:
+        dim -= 1
+    reason = "exp(-a z) cos(b z) is positive definite exactly for a/b >= cot(pi/(2d))."
+    return dim, reason, True
+
+
+def rational_spectrum_dimension(expr: sympy.Expr) -> int:
+    r"""An odd d in which a sum of z^n exp(-a z) cos(b z) is positive definite; 0 if none is found.
+
+    Up to factors > 0, a real sum of :math:`c z^n e^{-sz}`, s complex, has in d = 1 the spectrum
+    :math:`S(w) = \mathrm{Re} \sum c\, n!/(s - iw)^{n+1}`; from d to d + 2, S becomes :math:`-S'/w`.
+    """
+    spectrum = _ZERO
+    for term in sympy.Add.make_args(sympy.expand(expr.rewrite(sympy.exp))):
+        c, rest = term.as_independent(Z, as_Add=False)
+        exponentials = [f for f in sympy.Mul.make_args(rest) if f.func == sympy.exp]
+        rate = sympy.expand(-sum(f.args[0] for f in exponentials) / Z)
+        factor = rest / sympy.Mul(*exponentials)
+        if rate.has(Z) or not sympy.re(rate).is_positive or not factor.is_polynomial(Z):
+            return 0
+        n = sympy.degree(factor, Z)
+        spectrum += c * sympy.factorial(n) / (rate - sympy.I * Z) ** (n + 1)  # Z is w here
+    spectrum = sympy.cancel(sympy.together(spectrum + spectrum.subs(sympy.I, -sympy.I)))
+    dim = -1
+    while dim < _MOST_STEPS and is_nonnegative(spectrum, _ZERO, sympy.oo):
+        spectrum, dim = sympy.cancel(-spectrum.diff(Z) / Z), dim + 2
+    return max(dim, 0)

@@ -1,0 +1,246 @@
+"""In which dimensions a kernel is proved to be positive definite, and by which theorem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import combinations, islice
+
+import sympy
+from sympy import Expr
+
+from spectra.definiteness.closed_forms import (
+    Proof,
+    prove_askey,
+    prove_damped_cosine,
+    rational_spectrum_dimension,
+)
+from spectra.definiteness.monotone import is_completely_monotone
+from spectra.definiteness.polya import hat_mixture_dimension
+from spectra.formula.callables import Opaque
+from spectra.formula.expansions.exact_numbers import is_zero, sign
+from spectra.formula.one_sided_limits import value_at_zero
+from spectra.formula.parsing import U, Z
+from spectra.formula.pieces import Piece
+from spectra.kernels.catalogue import DIMENSION, catalogue
+from spectra.kernels.kernel import Kernel
+from spectra.singularities.local import analyse
+from spectra.singularities.periodic import is_trigonometric
+from spectra.singularities.power_series import (
+    DimensionRules,
+    has_nonnegative_taylor_series,
+    value_or_none,
+)
+from spectra.singularities.results import LocalAnalysis
+
+__all__ = ["Proof", "proved_on_space", "proved_on_sphere"]
+
+#: Limit on the ways to write a product as a compactly supported kernel times another one.
+_MOST_CHOICES = 8
+#: Compact kernels of the catalogue whose largest dimensions, 2 and 3, no rule here proves.
+_CATALOGUE_MODELS = ("circular", "cubic")
+
+
+@lru_cache(maxsize=200)
+def proved_on_space(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
+    """The strongest proof for R^d by the rules of this package, or None."""
+    pieces = _pieces_with_support(kernel, analysis)
+    if not pieces or any(p.expr.has(Opaque) for p in pieces) or not _is_bounded(analysis):
+        return None
+    is_unlimited = all(p.support is sympy.oo for p in pieces)
+    if is_unlimited and all(is_completely_monotone(p.expr) for p in pieces):
+        reason = "It is completely monotone in z^2: positive definite in every dimension."
+        return math.inf, reason, True
+    if len(pieces) == 1:
+        piece = pieces[0]
+        proof = prove_damped_cosine(piece.expr) if is_unlimited else prove_askey(piece)
+        if proof is not None:
+            return proof
+    dims: dict[str, float] = {
+        "It is made of positive definite functions by sums, products and power series": min(
+            _piece_dimension(p) for p in pieces
+        ),
+        "It is a mixture of convolution squares of balls, by a criterion of Polya's type": (
+            hat_mixture_dimension(analysis)
+        ),
+    }
+    if is_unlimited:
+        total = sympy.Add(*(p.expr for p in pieces))
+        dims["Its spectrum is a nonnegative rational function"] = rational_spectrum_dimension(total)
+    reason, dim = max(dims.items(), key=lambda item: item[1])
+    where = "in every dimension" if dim == math.inf else f"for d <= {dim}"
+    return (dim, f"{reason}: positive definite {where}.", False) if dim else None
+
+
+def _is_bounded(analysis: LocalAnalysis) -> bool:
+    """Whether the limit at 0 is finite, and no requirement excludes all dimensions."""
+    requirements = (r for point in analysis.points for r in point.requirements)
+    return analysis.origin.limit is not None and all(r.dim_bound != 0 for r in requirements)
+
+
+def _pieces_with_support(kernel: Kernel, analysis: LocalAnalysis) -> tuple[Piece, ...]:
+    """The pieces; a formula such as Max(1 - z, 0) becomes 1 - z with the support 1."""
+    exprs = analysis.exprs
+    vanishes = len(exprs) == 2 and not analysis.gaps and exprs[-1] == 0
+    if vanishes and all(p.support is sympy.oo for p in kernel.pieces):
+        return (Piece(analysis.radii[0][0], exprs[0]),)
+    return kernel.pieces
+
+
+# --- on R^d: each function returns the largest dimension for which it has a proof; 0 if none ------
+
+
+@lru_cache(maxsize=500)
+def _piece_dimension(piece: Piece) -> float:
+    if piece.support is not sympy.oo:
+        return _compact_dimension(piece)
+    dim, terms = _space_dimension(piece.expr), sympy.Add.make_args(piece.expr)
+    if dim or len(terms) == 1 or not piece.expr.has(sympy.Heaviside, sympy.Max, sympy.Min):
+        return dim
+    # Terms of compact support, written with Max or Heaviside, are proved as separate kernels.
+    kernels = [Kernel((Piece(sympy.oo, term),)) for term in terms]
+    return min(_piece_dimension(p) for k in kernels for p in _pieces_with_support(k, analyse(k)))
+
+
+def _compact_dimension(piece: Piece) -> float:
+    """Write the piece as a kernel of compact support times one of unlimited support; prove both."""
+    factors = sympy.Mul.make_args(sympy.factor(piece.expr))
+    polynomials = [f for f in factors if f.has(Z) and f.as_base_exp()[0].is_polynomial(Z)]
+    best = _compact_factor_dimension(piece)
+    if not polynomials:
+        return best
+    nonzero_at_end = [f for f in polynomials if not is_zero(f.subs(Z, piece.support))]
+    choices = (c for n in range(len(nonzero_at_end) + 1) for c in combinations(nonzero_at_end, n))
+    for choice in islice(choices, _MOST_CHOICES):
+        compact = sympy.Mul(*(f for f in polynomials if f not in choice))
+        other = sympy.Mul(*(f for f in factors if f not in polynomials or f in choice))
+        dim = _compact_factor_dimension(Piece(piece.support, compact))
+        best = max(best, min(dim, _space_dimension(other)) if dim else 0)
+    return best
+
+
+def _compact_factor_dimension(piece: Piece) -> float:
+    """Prove an Askey function or its integrals, a catalogue model, or a hat mixture (``polya``)."""
+    proof = prove_askey(piece)
+    if proof is not None:
+        largest_dim, *_ = proof
+        return largest_dim
+    return max(_model_dimension(piece), hat_mixture_dimension(analyse(Kernel((piece,)))))
+
+
+def _model_dimension(piece: Piece) -> int:
+    """The largest d of a catalogue model of which the piece is a positive multiple; 0 for none."""
+    c = value_at_zero(piece.expr)
+    if c is None or not c.is_positive:
+        return 0
+    for name in _CATALOGUE_MODELS:
+        model = catalogue[name](length=piece.support).pieces[0].expr
+        if sympy.expand(piece.expr - c * model) == 0:
+            condition = catalogue.entries[name].positive_definite_for()
+            return max(d for d in range(1, 9) if condition.subs(DIMENSION, d) == sympy.true)
+    return 0
+
+
+def _space_dimension(expr: Expr) -> float:
+    expr = expr.replace(sympy.acos, lambda g: sympy.pi / 2 - sympy.asin(g))
+    dim = _SPACE_RULES(expr)
+    rewritten = expr.replace(  # sin(a)^(2n) = ((1 - cos(2a))/2)^n
+        lambda e: e.is_Pow and e.base.func == sympy.sin and e.exp.is_even,
+        lambda e: ((1 - sympy.cos(2 * e.base.args[0])) / 2) ** (e.exp / 2),
+    )
+    return dim if rewritten == expr else max(dim, _SPACE_RULES(rewritten))
+
+
+def _base_case_dimension(expr: Expr) -> float:
+    """Prove a completely monotone function, a cosine, or a product with a mean of plane waves."""
+    if is_completely_monotone(expr):
+        return math.inf
+    if expr.func == sympy.cos and not (expr.args[0] / Z).has(Z):
+        return 1
+    best = 0.0
+    waves, other = _split_waves(expr)
+    if waves.has(Z) and other.has(Z):
+        best = min(_SPACE_RULES(waves), _SPACE_RULES(other))
+    for mean, dim in _plane_wave_means(expr):
+        best = max(best, min(dim, _SPACE_RULES(sympy.powsimp(expr / mean))))
+    return best
+
+
+def _split_waves(product: Expr) -> tuple[Expr, Expr]:
+    """The product of the trigonometric factors, such as exp(cos(z)), and that of the others."""
+    factors: list[Expr] = []
+    for f in sympy.Mul.make_args(product):
+        terms = sympy.Add.make_args(sympy.expand(f.args[0])) if f.func == sympy.exp else ()
+        factors += [sympy.exp(term) for term in terms] or [f]
+    waves = [f for f in factors if is_trigonometric(f)]
+    return sympy.Mul(*waves), sympy.Mul(*(f for f in factors if f not in waves))
+
+
+def _plane_wave_means(product: Expr) -> Iterator[tuple[Expr, float]]:
+    r"""Find factors that are means of plane waves, or cosines times a Gaussian; with the largest d.
+
+    :math:`J_\nu(az)/z^\nu` is the mean of plane waves in R^(2 nu + 2), :math:`\sin(az)/z` of R^3
+    (I. J. Schoenberg, Metric spaces and completely monotone functions, Ann. Math. 39, 1938).
+    The spectrum of :math:`e^{-az^2}\cos(bz)` in R^3 is a positive multiple of
+    :math:`w - b\tanh(bw/(2a))`, which is nonnegative for :math:`b^2 \le 2a`, times
+    :math:`e^{-w^2/(4a)} \cosh(bw/(2a))/w`.
+    """
+    rates = [-sympy.expand(f.args[0]).coeff(Z, 2) for f in product.atoms(sympy.exp)]
+    for factor in sympy.Mul.make_args(product):
+        base, power = factor.as_base_exp()
+        if base.func not in (sympy.sin, sympy.cos, sympy.besselj) or (base.args[-1] / Z).has(Z):
+            continue
+        if not (power.is_Integer and power > 0):
+            continue
+        if base.func == sympy.sin:
+            yield (base / Z) ** power, 3
+        elif base.func == sympy.besselj and base.args[0] >= -sympy.S.Half:
+            order = base.args[0]
+            yield (base / Z**order) ** power, int(sympy.floor(2 * order + 2))
+        elif base.func == sympy.cos:
+            for rate in (r for r in rates if r.is_positive):
+                # The Gaussian exp(-rate z^2) is divided among the ``power`` equal cosines.
+                if sign(2 * rate / power - (base.args[0] / Z) ** 2) >= 0:
+                    yield sympy.exp(-rate * Z**2) * factor, 3
+
+
+_SPACE_RULES = DimensionRules(Z, _base_case_dimension, lru_cache(maxsize=2000)(value_at_zero))
+
+
+# --- on the sphere --------------------------------------------------------------------------
+
+
+def proved_on_sphere(kernel: Kernel, dim: int) -> str | None:
+    """Why a kernel is positive definite on the unit sphere of R^dim; None if that is not proved.
+
+    A formula that is positive definite on R^d proves it, even if the kernel ends at a support >= 2:
+    distances are at most 2.  Nonnegative coefficients of the powers of u = <x, y> prove it, too.
+    """
+    if any(p.expr.has(Opaque) for p in kernel.pieces):
+        return None
+    if kernel.zonal is None:
+        proved_dim = min((_piece_dimension(_on_sphere(p)) for p in kernel.pieces), default=0)
+    elif has_nonnegative_taylor_series(kernel.zonal):
+        return "Its power series in u has nonnegative coefficients."
+    else:
+        proved_dim = _SPHERE_RULES(kernel.zonal)
+    if proved_dim >= dim:
+        return "It is made of functions that are positive definite on the sphere."
+    return None
+
+
+def _on_sphere(piece: Piece) -> Piece:
+    """A piece with the same values for z < 2, without its support if that is >= 2."""
+    return Piece(sympy.oo, piece.expr) if sign(piece.support - 2) >= 0 else piece
+
+
+def _sphere_base_case_dimension(expr: Expr) -> float:
+    if expr == U or has_nonnegative_taylor_series(expr):
+        return math.inf
+    return _space_dimension(sympy.powdenest(sympy.expand(expr.subs(U, 1 - Z**2 / 2)), force=True))
+
+
+_SPHERE_RULES = DimensionRules(
+    U, _sphere_base_case_dimension, lambda expr: value_or_none(expr.subs(U, 1))
+)

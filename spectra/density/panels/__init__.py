@@ -1,1 +1,0 @@
-"""Densities as Chebyshev series on panels, and their forms at small and large radii."""

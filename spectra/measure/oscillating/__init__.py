@@ -1,1 +1,0 @@
-"""Oscillating tails of densities: as sums of waves, and the masses of their Jordan parts."""

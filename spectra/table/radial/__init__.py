@@ -1,1 +1,0 @@
-"""The distribution of the radius: quantiles, probabilities, expectations of plane waves."""

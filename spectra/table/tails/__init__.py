@@ -1,1 +1,0 @@
-"""Oscillating tails of radial distributions."""

@@ -1,1 +1,0 @@
-"""Verdicts on a bounded range of distances and on the sphere."""
