@@ -97,8 +97,9 @@ def two_sample_test(
     ----------
     X, Y : array_like of shape (n, d), (m, d)
         The samples, of at least two rows each.
-    kernel : Kernel, Family, str, SpectralMeasure, Design or SpectralTable
-        As in :class:`rf.SpectralFeatures`, but radial and positive definite on R^d.
+    kernel : Kernel, CompositeKernel, Family, str, SpectralMeasure, Design, table or Variogram
+        As in :class:`rf.SpectralFeatures`, but with a positive measure on R^d; or a variogram gamma
+        for the kernel -gamma, such as ``spectra.variogram("z")`` for the energy distance.
     length_scale : float, array_like of shape (d,) or "median"
         Divisor of the rows; "median": the median distance of (at most 512 of) the pooled rows.
     n_components : int, optional
@@ -120,7 +121,7 @@ def two_sample_test(
     DataError
         If the samples are not finite arrays of rows with the same number of columns.
     ParameterError
-        If the kernel is not radial and positive definite on R^d, or a parameter is invalid.
+        If the measure of the kernel on R^d is not positive, or a parameter is invalid.
 
     References
     ----------
@@ -145,8 +146,7 @@ def two_sample_test(
     rng = random_source(random_state, "random_state")
     pooled = np.concatenate([X, Y])
     rows = pooled / _column_lengths(pooled, length_scale, rng)
-    spectrum = _resolve_positive_definite(kernel, rows.shape[1])
-    n, total, k_zero = len(X), len(rows), spectrum.table.k_zero
+    n, total = len(X), len(rows)
     in_x = np.arange(total) < n
     feature_error = 0.0
     if n_components is None:
@@ -155,8 +155,11 @@ def two_sample_test(
                 f"The exact kernel matrix of {len(rows)} rows takes {8e-9 * len(rows) ** 2:.3g} GB."
                 " Use random features: n_components=1024, for example."
             )
-        multiply = _multiply_by_matrix(_kernel_matrix(spectrum, rows))
+        matrix = _kernel_matrix(kernel, rows)
+        k_zero, multiply = float(matrix[0, 0]), _multiply_by_matrix(matrix)
     else:
+        spectrum = _resolve_positive_definite(kernel, rows.shape[1])
+        k_zero = spectrum.table.k_zero
         draws = _draw_features(spectrum, rows, n_components, coupling, rng)
         multiply = _multiply_by_features(np.concatenate(draws, axis=1) / math.sqrt(_DRAWS))
         each = [_mmd2(_multiply_by_features(z), in_x[None], n, k_zero)[0] for z in draws]
@@ -248,21 +251,41 @@ def _draw_features(
     return [fourier_columns(rows, d.frequencies, np.sqrt(d.weights)) for d in draws]
 
 
-def _kernel_matrix(spectrum: Spectrum, rows: FloatArray) -> FloatArray:
-    distances = cdist(rows, rows)
-    if spectrum.kernel is None:
-        return spectrum.table.expected_kernel(distances)
-    values: FloatArray = spectrum.kernel(distances)
-    return values
+def _kernel_matrix(kernel: Any, rows: FloatArray) -> FloatArray:
+    dim = rows.shape[1]
+    if hasattr(kernel, "minus_gamma"):
+        definiteness = kernel.definiteness(dim)
+        if not definiteness.answer:
+            raise ParameterError(
+                f"{kernel} is not known as a variogram on R^{dim}: {definiteness.reason}"
+            )
+        gamma: FloatArray = kernel(cdist(rows, rows))
+        return np.asarray(gamma.max() - gamma)  # MMD^2 is the same for every constant
+    spectrum = _resolve_positive_definite(kernel, dim)
+    if spectrum.kernel is not None:
+        return np.asarray(spectrum.kernel.gram(rows, rows), dtype=float)
+    if spectrum.table.is_radial:
+        return spectrum.table.expected_kernel(cdist(rows, rows))
+    return np.stack([spectrum.table.expected_kernel(row - rows) for row in rows])
 
 
 def _resolve_positive_definite(kernel: Any, dim: int) -> Spectrum:
+    if hasattr(kernel, "minus_gamma"):
+        raise ParameterError(
+            f"The kernel -({kernel}) has no random features. Take the exact kernel "
+            "(n_components=None), or kernel.on_region(radius, dim, tol=...)."
+        )
     spectrum = resolve_spectrum(kernel, dim)
     table = spectrum.table
-    if not table.is_radial or table.sphere or any(p.sign < 0 for p in table.parts):
+    if not table.is_symmetric or table.sphere:
         raise ParameterError(
-            f"The test needs a radial kernel that is positive definite on R^{dim}, and "
-            f"{table.formula} is not. See spectra.existence(kernel)."
+            f"The test needs a function of x - y that is even, and {table.formula} is a shifted or "
+            "tilted kernel or one on the sphere. Use a kernel of distances."
+        )
+    if any(p.sign < 0 for p in table.parts):
+        raise ParameterError(
+            f"The test needs a kernel with a positive measure on R^{dim}, and that of "
+            f"{table.formula} has negative parts. See spectra.existence(kernel, {dim})."
         )
     return spectrum
 

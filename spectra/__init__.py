@@ -42,7 +42,7 @@ _MODULE_OF = {
     "radial": "kernels.kernel",
     "spectral_density": "density",
     "spectral_measure": "verdict",
-    "sphere_coefficients": "verdict.regions.sphere_coefficients",
+    "sphere_coefficients": "verdict.sphere_coefficients",
     "tabulate": "measure.tabulation",
     "time_limit": "base.limits",
     "variogram": "variograms",

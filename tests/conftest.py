@@ -3,7 +3,8 @@
 A step gets 60 s of processor time here, so that a slow machine refuses nothing that a fast one
 answers; tests of the limit set their own.
 
-``--slow-third N`` (0, 1 or 2) keeps one third of the slow tests, chosen by a hash of their names.
+``--slow-third N`` (0, 1 or 2) keeps one third of the slow tests, chosen by a hash of their names,
+and ``--third N`` keeps one third of all tests.
 The end of each run lists the tests that took more than half a second of processor time.
 """
 
@@ -40,22 +41,25 @@ LONG = 0.5  # seconds of processor time that a default test may cost
 
 def pytest_addoption(parser) -> None:
     parser.addoption("--slow-third", type=int, choices=(0, 1, 2), help="a third of the slow tests")
+    parser.addoption("--third", type=int, choices=(0, 1, 2), help="a third of all tests")
 
 
-def pytest_report_header(config) -> str | None:
-    third = config.getoption("--slow-third")
-    return None if third is None else f"slow tests: third {third} of 0, 1, 2"
+def pytest_report_header(config) -> list[str]:
+    thirds = {name: config.getoption(name) for name in ("--slow-third", "--third")}
+    return [f"{name}: {n} of 0, 1, 2" for name, n in thirds.items() if n is not None]
 
 
 def pytest_collection_modifyitems(config, items) -> None:
-    third = config.getoption("--slow-third")
-    if third is None:
+    of_slow, of_all = config.getoption("--slow-third"), config.getoption("--third")
+
+    def is_left_out(item) -> bool:
+        own = crc32(item.nodeid.encode()) % 3
+        third = of_slow if item.get_closest_marker("slow") else None
+        return any(n is not None and n != own for n in (third, of_all))
+
+    others = [item for item in items if is_left_out(item)]
+    if not others:
         return
-    others = [
-        item
-        for item in items
-        if item.get_closest_marker("slow") and crc32(item.nodeid.encode()) % 3 != third
-    ]
     config.hook.pytest_deselected(items=others)
     kept = set(items) - set(others)
     items[:] = [item for item in items if item in kept]

@@ -23,7 +23,7 @@ from rf.papers.experiments.tables import run_experiment, table_lines
 from rf.sampling import COUPLINGS, RADII
 from rf.variance import ALLOCATIONS
 from spectra.base.console import PICTURE_SUFFIXES, check_writable
-from spectra.base.piecewise import interpolate
+from spectra.base.fitting import interpolate
 from spectra.errors import DataError, ParameterError, SpectraError
 from spectra.table import SpectralTable
 
@@ -50,13 +50,28 @@ def add_approximate(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         choices=("auto", *COUPLINGS),
         default=_DEFAULT_COUPLINGS,
-        help="by default all but 'designed'",
+        help="joint distributions of the directions (default: all but 'designed')",
     )
-    parser.add_argument("--radii", choices=tuple(RADII), default="stratified")
-    parser.add_argument("--allocation", choices=ALLOCATIONS, default="optimal")
+    parser.add_argument(
+        "--radii",
+        choices=tuple(RADII),
+        default="stratified",
+        help="how the lengths of the frequencies are drawn (default: stratified)",
+    )
+    parser.add_argument(
+        "--allocation",
+        choices=ALLOCATIONS,
+        default="optimal",
+        help="how columns are divided between the parts of a signed kernel (default: optimal)",
+    )
     parser.add_argument("--rows", type=int, default=ROWS, help=f"number of rows (default {ROWS})")
     parser.add_argument("--runs", type=int, default=RUNS, help=f"number of seeds (default {RUNS})")
-    parser.add_argument("--scaling", choices=tuple(SCALINGS), default="unit")
+    parser.add_argument(
+        "--scaling",
+        choices=tuple(SCALINGS),
+        default="unit",
+        help="how the columns of the data are scaled (default: unit)",
+    )
     parser.add_argument("--plot", type=Path, help="file for a plot of the errors (.png)")
     parser.set_defaults(run=_approximate)
 

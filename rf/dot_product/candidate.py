@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from rf.feature_maps.feature_map import FeatureMap
 from rf.feature_maps.fourier_features import place_columns
 from rf.inputs.arrays import on_host
-from rf.sampling.frequencies import FeatureMap
 
 if TYPE_CHECKING:
     from rf.feature_maps.monomials import MonomialMap

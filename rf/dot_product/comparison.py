@@ -38,8 +38,6 @@ METHODS: Mapping[str, Method] = MappingProxyType(
     }
 )
 
-# Names of the methods that do not need unit rows.
-_FOR_ANY_ROWS = ("exact polynomial", "designed waves")
 # Number of draws of each candidate: the errors of two draws differ by about ten percent.
 _DRAWS = 4
 # A relative error below this is a rounding error, so the other methods need not be tried.
@@ -134,7 +132,7 @@ def _compare(problem: Problem) -> Comparison:
 
 def _is_positive_definite_on_sphere(problem: Problem) -> bool:
     """Whether the kernel is zonal, and its Gegenbauer coefficients are >= 0 within their errors."""
-    if not problem.kernel.is_zonal or problem.dim < 2:
+    if not problem.sphere or problem.dim < 2:
         return False
     from spectra.verdict.sphere_coefficients import sphere_coefficients
 
@@ -145,9 +143,7 @@ def _is_positive_definite_on_sphere(problem: Problem) -> bool:
 def _methods_for(problem: Problem) -> Mapping[str, Method]:
     if problem.given_design is not None:
         return {"the given design": design_candidates}
-    if problem.kernel.is_zonal:
-        return METHODS
-    return {name: METHODS[name] for name in _FOR_ANY_ROWS}
+    return METHODS
 
 
 def _relative_error(

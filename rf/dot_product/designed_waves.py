@@ -22,7 +22,7 @@ from rf.dot_product.problem import Problem
 from rf.feature_maps.fourier_features import Rays, fourier_columns
 from rf.feature_maps.monomials import MonomialMap
 from rf.inputs.rows import FITTING_ADVICE
-from rf.inputs.tables import Spectrum, layout_of
+from rf.inputs.tables import Spectrum, counts_of_design
 from rf.sampling.coupling import orthogonal
 from rf.sampling.designed_directions import (
     balanced_sizes,
@@ -128,8 +128,8 @@ def designed_spectrum(problem: Problem, coupling: str) -> Spectrum:
     if coupling not in _DESIGN_COUPLING:
         return Spectrum(solution.table, problem.kernel)
     # Large masses cancel only with the coupling and numbers of directions that the design assumes.
-    layout = replace(layout_of(solution), coupling=coupling)
-    return Spectrum(solution.table, problem.kernel, layout)
+    counts = replace(counts_of_design(solution), coupling=coupling)
+    return Spectrum(solution.table, problem.kernel, counts)
 
 
 def _design(problem: Problem, degree: int) -> Design:

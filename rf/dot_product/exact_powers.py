@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, singledispatch
 from math import comb, factorial
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -29,6 +29,7 @@ from rf.feature_maps.monomials import MonomialMap, count_monomials
 from rf.inputs.rows import dense
 from spectra.base.arrays import FloatArray
 from spectra.formula.parsing import U, Z
+from spectra.kernels.metrics import Sphere
 
 if TYPE_CHECKING:
     from spectra.kernels.kernel import Kernel
@@ -37,6 +38,7 @@ __all__ = ["MonomialFeatureMap", "RadialPolynomialMap", "even_coefficients", "ex
 
 # Eigenvalues below this multiple of the largest one are rounding errors.
 _ROUNDING = 1e-15
+_NAME = "exact polynomial"
 
 
 @final
@@ -124,31 +126,40 @@ def _coefficients_in_u(kernel: Kernel, dim: int) -> Sequence[float] | None:
 
 def exact_candidates(problem: Problem) -> list[Candidate]:
     """The exact map of a polynomial kernel, or why it does not apply."""
-    kernel, dim, name = problem.kernel, problem.dim, "exact polynomial"
-    if kernel.is_zonal:
-        coefficients, variable = _coefficients_in_u(kernel, dim), "u"
-    else:
-        coefficients, variable = even_coefficients(kernel, problem.z_max), "z^2"
+    return _exact_on(problem.kernel.metric, problem)
+
+
+@singledispatch
+def _exact_on(metric: Any, problem: Problem) -> list[Candidate]:
+    """The exact map for the metric of the kernel, here of a polynomial in z^2."""
+    coefficients = even_coefficients(problem.kernel, problem.z_max)
     if coefficients is None:
-        return not_applicable(name, f"the kernel is not a polynomial in {variable}")
+        return not_applicable(_NAME, "the kernel is not a polynomial in z^2")
     size = len(coefficients)
-    if kernel.is_zonal:
-        max_columns = count_monomials(dim, coefficients)
-    else:
-        # M^(n) has ``size - n`` eigenvectors, and there are C(d + n - 1, n) monomials of degree n.
-        max_columns = sum((size - n) * comb(dim + n - 1, n) for n in range(size))
-    if max_columns > problem.n_components:
-        return not_applicable(name, f"needs {max_columns} columns")
-    name += f" of degree {size - 1}"
-    exact: SymmetricMap
-    if kernel.is_zonal:
-        monomials = MonomialMap.of(dim, coefficients)
-        exact = MonomialFeatureMap(monomials, monomials.signature)
-    else:
-        exact = RadialPolynomialMap.of(coefficients, np.array(problem.centre), problem.z_max)
-        name += " in z^2"
+    # M^(n) has ``size - n`` eigenvectors, and there are C(d + n - 1, n) monomials of degree n.
+    columns = sum((size - n) * comb(problem.dim + n - 1, n) for n in range(size))
+    if columns > problem.n_components:
+        return not_applicable(_NAME, f"needs {columns} columns")
+    exact = RadialPolynomialMap.of(coefficients, np.array(problem.centre), problem.z_max)
+    return [_candidate(f"of degree {size - 1} in z^2", exact)]
+
+
+@_exact_on.register
+def _(metric: Sphere, problem: Problem) -> list[Candidate]:
+    coefficients = _coefficients_in_u(problem.kernel, problem.dim)
+    if coefficients is None:
+        return not_applicable(_NAME, "the kernel is not a polynomial in u")
+    columns = count_monomials(problem.dim, coefficients)
+    if columns > problem.n_components:
+        return not_applicable(_NAME, f"needs {columns} columns")
+    monomials = MonomialMap.of(problem.dim, coefficients)
+    exact = MonomialFeatureMap(monomials, monomials.signature)
+    return [_candidate(f"of degree {len(coefficients) - 1}", exact, on_whole_sphere=True)]
+
+
+def _candidate(kind: str, exact: SymmetricMap, *, on_whole_sphere: bool = False) -> Candidate:
     columns, draw = exact.signature.size, partial(_return_map, exact)
-    return [Candidate(name, columns, "", draw, on_whole_sphere=kernel.is_zonal)]
+    return Candidate(f"{_NAME} {kind}", columns, "", draw, on_whole_sphere=on_whole_sphere)
 
 
 def _return_map(exact: SymmetricMap, rng: np.random.Generator) -> SymmetricMap:

@@ -14,8 +14,8 @@ from rf.inputs.rows import (
     MARGIN,
     centre_of,
     check_distances,
-    check_unit_rows,
     dense,
+    norms_of,
     range_of_distances,
     sample_of_rows,
 )
@@ -73,6 +73,11 @@ class Problem:
         """Number of columns of the rows."""
         return len(self.centre)
 
+    @property
+    def sphere(self) -> str:
+        """The formula of a kernel on the unit sphere, empty for other kernels."""
+        return str(self.kernel) if self.kernel.is_zonal else ""
+
     @cached_property
     def distances(self) -> FloatArray:
         """Distances of pairs of sampled rows; 1/n_rows of them are zeros, for the diagonal of K."""
@@ -94,13 +99,13 @@ def make_problem(
     n_components: int,
     *,
     domain: float | Literal["data"] | None,
+    why: str,
     positive: bool = False,
 ) -> Problem:
     """The problem for rows X and a kernel whose features are not drawn from its own measure.
 
-    ``source``: a kernel, used with a domain, on the unit sphere, or because its spectral mass is
-    infinite; or a design with exact powers, which cannot be drawn from a table; ``domain``: z_max,
-    or None or "data" to compute it from X.
+    ``source``: a kernel, or a design with exact powers, which cannot be drawn from a table;
+    ``domain``: z_max, or None or "data" to compute it from X; ``why``: the reason for a design.
     """
     from spectra.designs import Design
     from spectra.kernels.kernel import Kernel
@@ -112,19 +117,12 @@ def make_problem(
                 f"The design was made for dimension {source.dim}, and X has {dim} column(s)."
             )
         given_design, kernel, domain = source, source.kernel, source.domain[1]
-        why = "A design was given."
     elif not isinstance(kernel, Kernel):
         raise ParameterError(
             f"domain={domain!r} asks for features designed for a range of distances, which needs "
             f"a radial kernel, but a {type(source).__name__} was given. Pass the kernel, or omit "
             "domain."
         )
-    elif domain is not None:
-        why = "A domain was asked for."
-    elif kernel.is_zonal:
-        why = "The kernel is defined on the unit sphere."
-    else:
-        why = f"The spectral mass of {kernel} in dimension {dim} is infinite."
     z_max, reason = _largest_distance(kernel, X, domain)
     note = f"{why} The features are designed for distances up to z_max_ = {z_max:.6g} ({reason})."
     options = {"note": note, "positive": positive, "given_design": given_design}
@@ -135,10 +133,9 @@ def _largest_distance(
     kernel: Kernel, X: Any, domain: float | Literal["data"] | None
 ) -> tuple[float, str]:
     """The distance z_max up to which the features approximate the kernel, and how it was found."""
-    if kernel.is_zonal:
-        check_unit_rows(X, str(kernel))
+    kernel.metric.check_norms(norms_of(X), kernel)
     if domain is None or domain == "data":
-        z_max, reason = range_of_distances(X, sphere=kernel.is_zonal)
+        z_max, reason = range_of_distances(X, kernel.metric.diameter)
         if not kernel.support < z_max <= (1.0 + MARGIN) * kernel.support:
             return z_max, reason
         # z_max includes a margin for new rows; without the margin the rows are within the support.
@@ -147,7 +144,6 @@ def _largest_distance(
         z_max, reason = float(domain), "given as domain"
         if not 0.0 < z_max < np.inf:
             raise ParameterError(f"domain = {domain}: give a positive and finite distance.")
-        if kernel.is_zonal:
-            z_max = min(z_max, 2.0)
+        z_max = min(z_max, kernel.metric.diameter)
     check_distances(X, z_max, centre=centre_of(X))
     return z_max, reason

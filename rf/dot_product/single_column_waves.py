@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from rf.feature_maps.feature_map import FeatureMap, FourierMap, Frequencies
 from rf.inputs.arrays import on_host
 from rf.inputs.rows import MARGIN, dense, sample_of_rows, typical_differences
-from rf.sampling.frequencies import FeatureMap, FourierMap, Frequencies
 from rf.schemes.scheme import DesignedScheme
 from rf.schemes.table_scheme import PAIRS_FOR_ERROR, PAIRS_FOR_NORM, relative_error
 from spectra.base.arrays import FloatArray

@@ -128,9 +128,11 @@ class _Answers:
         coefficients = sphere_coefficients(kernel, self._question.dimension)
         terms = coefficients.values * coefficients.multiplicity
         plus, minus = float(terms[terms > 0.0].sum()), float(-terms[terms < 0.0].sum())
+        tail = coefficients.tail_bound
+        rest = f"sums to at most {tail:.3g}" if np.isfinite(tail) else "has no known bound"
         note = (
             "On the unit sphere: sums of the positive and negative terms of k(1) for harmonics of "
-            f"degree 0 to {len(terms) - 1}; the rest sums to at most {coefficients.tail_bound:.3g}."
+            f"degree 0 to {len(terms) - 1}; the rest {rest}."
         )
         return _masses_answer(*(f"{mass:.6g}" for mass in (plus, minus, plus + minus)), note=note)
 

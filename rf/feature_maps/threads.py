@@ -21,6 +21,7 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 from spectra.base.compiled import implementation, numba_import_error
+from spectra.base.limits import check_time
 
 __all__ = ["on_threads", "serial_blas", "show_config"]
 
@@ -78,6 +79,7 @@ def on_threads(work: Callable[[Iterator[int]], None], tasks: int, threads: int) 
 
     def own_tasks() -> Iterator[int]:
         while not errors and (number := next(numbers)) < tasks:
+            check_time()
             yield number
 
     def run() -> None:

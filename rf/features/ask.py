@@ -13,11 +13,13 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rf.features.base import BaseSpectralFeatures, FittedPlan
+from rf.feature_maps.feature_map import FourierMap, Frequencies
+from rf.features.base import BaseSpectralFeatures
 from rf.inputs.arrays import asarray_like, is_foreign, on_host, user_stacklevel
 from rf.inputs.rows import FITTING_ADVICE, LENGTH_SCALE_CONSTRAINT, sample_of_rows
 from rf.inputs.tables import resolve_spectrum
-from rf.sampling.frequencies import FourierMap, Frequencies, Radii
+from rf.sampling.frequencies import Radii
+from rf.schemes.choose import FittedPlan, Request, range_of_table
 from rf.schemes.complex_scheme import axial_scheme
 from rf.schemes.decomposition import NEGLIGIBLE, AxialTable
 from rf.schemes.table_scheme import SamplingOptions
@@ -73,7 +75,7 @@ class AsKRFF(BaseSpectralFeatures):
 
     Attributes
     ----------
-    measure_ : rf.schemes.complex.AxialTable
+    measure_ : rf.schemes.decomposition.AxialTable
         The measure of ``table_``, split into parts.
     masses_ : ndarray
         The exact or fitted mass of each part of ``measure_.parts``.
@@ -152,7 +154,8 @@ class AsKRFF(BaseSpectralFeatures):
             self.masses_ = asarray_like(self.masses_, self.signature_)
         return self
 
-    def _choose(self, X: Any) -> FittedPlan:
+    def _choose(self, request: Request) -> FittedPlan:
+        X = request.rows
         spectrum = resolve_spectrum(self._unscaled, X.shape[1])
         table = spectrum.table
         if table.is_symmetric:
@@ -160,17 +163,17 @@ class AsKRFF(BaseSpectralFeatures):
                 f"AsKRFF samples asymmetric kernels, and {table.formula} is symmetric. Use GRFF "
                 "or SpectralFeatures; kernel.shift and kernel.tilt make asymmetric kernels."
             )
-        row_range = self._range_of_table(spectrum, X)
+        row_range = range_of_table(spectrum, request)
         self.measure_ = AxialTable(table, "jordan", self.negligible)
         self._check_parts()
-        n = -(-self.n_components // 2)
         with stage("fitting features", of=table.formula, advice=FITTING_ADVICE):
+            n = request.n_frequencies
             scheme = axial_scheme(self.measure_, n, sample_of_rows(X), X.shape[0])
         return FittedPlan(scheme, spectrum.kernel, row_range, row_range.domain)
 
     def _check_parts(self) -> None:
         """Warn of dropped parts; refuse to fit masses of more parts than frequencies."""
-        dropped = [(p.kind, p.mass) for p in self.measure_.dropped if p.mass > 0.0]
+        dropped = [(p.selection, p.mass) for p in self.measure_.dropped if p.mass > 0.0]
         if dropped:
             names = ", ".join(f"{kind} of mass {mass:.2g}" for kind, mass in dropped)
             warnings.warn(

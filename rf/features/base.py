@@ -11,7 +11,7 @@ diagonal is then exactly k(0).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from rf.feature_maps.feature_map import FeatureMap
 from rf.feature_maps.threads import serial_blas
 from rf.features.messages import USELESS_ERROR, warn_of_error, warn_of_signs
 from rf.features.operators import FeatureOperator, checked_ridge
@@ -33,47 +34,25 @@ from rf.inputs.arrays import (
 )
 from rf.inputs.rows import (
     FITTING_ADVICE,
-    RowRange,
-    centre_of,
     check_overflow,
     divide_by_lengths,
     lengths_for,
     product_of_lengths,
 )
-from rf.inputs.tables import (
-    Spectrum,
-    resolve_kernel,
-    resolve_spectrum,
-    split_off_lengths,
-    warn_if_wrong_unit,
-)
-from rf.sampling.frequencies import FeatureMap, Radii
+from rf.inputs.tables import resolve_kernel, split_off_lengths
+from rf.sampling.frequencies import Radii
+from rf.schemes.choose import FittedPlan, Request, choose
 from rf.schemes.scheme import Scheme
-from rf.schemes.table_scheme import SamplingOptions, TableScheme, scheme_for
+from rf.schemes.table_scheme import SamplingOptions, TableScheme
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage
 from spectra.base.numbers import real_array
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 
-__all__ = ["BaseSpectralFeatures", "FittedPlan", "MixedSignature"]
+__all__ = ["BaseSpectralFeatures", "MixedSignature"]
 
 MixedSignature = Literal["warn", "ignore", "error"]
-
-
-@dataclass(frozen=True)
-class FittedPlan:
-    """What fit decides for the rows, before features are drawn.
-
-    ``scheme``: how they are sampled; ``kernel``: the exact kernel, its text, or None;
-    ``row_range``: the rows that are supported, a RowRange or a BoxRange; ``z_max``: the largest
-    distance at which the features approximate the kernel.
-    """
-
-    scheme: Scheme
-    kernel: Any
-    row_range: Any
-    z_max: float
 
 
 class BaseSpectralFeatures(
@@ -111,52 +90,25 @@ class BaseSpectralFeatures(
     def _options(self) -> SamplingOptions:
         """Coupling, radii and allocation, from the parameters."""
 
-    def _choose(self, X: Any) -> FittedPlan:
-        """Find the scheme for the rows X; the default is for symmetric kernels."""
-        spectrum = resolve_spectrum(self._unscaled, X.shape[1])
-        table = spectrum.table
-        if not table.is_symmetric:
+    def _choose(self, request: Request) -> FittedPlan:
+        """Find the scheme; the default is for symmetric kernels."""
+        plan = choose(self._unscaled, request)
+        if not plan.scheme.table.is_symmetric:
             raise ParameterError(
-                f"{type(self).__name__} samples symmetric kernels, and {table.formula} is "
-                "asymmetric. Use AsKRFF or SpectralFeatures."
+                f"{type(self).__name__} samples symmetric kernels, and "
+                f"{plan.scheme.table.formula} is asymmetric. Use AsKRFF or SpectralFeatures."
             )
-        return self._from_table(spectrum, X)
+        return plan
 
-    def _from_table(self, spectrum: Spectrum, X: Any) -> FittedPlan:
-        """The scheme that draws frequencies from a table."""
-        row_range, options = self._range_of_table(spectrum, X), self._options()
-        if spectrum.layout is not None:  # the numbers of frequencies of a design
-            options = options.with_layout(spectrum.layout, self.n_components)
-        with stage("fitting features", of=spectrum.table.formula, advice=FITTING_ADVICE):
-            scheme = scheme_for(spectrum.table, -(-self.n_components // 2), options, X)
-        if np.isfinite(spectrum.table.domain):
-            scheme = replace(scheme, kernel=spectrum.kernel)
-        return FittedPlan(scheme, spectrum.source, row_range, row_range.domain)
-
-    def _range_of_table(self, spectrum: Spectrum, X: Any) -> RowRange:
-        """The range of rows that a table supports; an error if X is not in it."""
-        table = spectrum.table
-        if not table.parts:
-            raise ParameterError(
-                f"The spectral measure of {table.formula} is 0 to within the error of its masses, "
-                "so there are no frequencies to draw: the kernel is 0, or a difference whose terms "
-                "cancel to rounding error. Check the formula, or scale the difference up."
-            )
-        if table.sphere:
-            self._refuse_lengths(table.formula)
-        row_range = RowRange(table.domain, table.formula if table.sphere else "", centre_of(X))
-        row_range.check(X, at_any_distance=self.outside == "ignore")
-        kernel = spectrum.source
-        warn_if_wrong_unit(table if isinstance(kernel, str | None) else kernel, X)
-        return row_range
-
-    def _refuse_lengths(self, kernel: str) -> None:
-        """Refuse length scales for a kernel on the unit sphere."""
-        if self._lengths is not None:
-            raise ParameterError(
-                f"{kernel} lives on the unit sphere, and rows divided by a length do not. Omit "
-                "length_scale, or make the kernel radial with rescale(1)."
-            )
+    def _request(self, X: Any) -> Request:
+        """What is asked for, at rows that are divided by their lengths."""
+        return Request(
+            X,
+            self.n_components,
+            self._options(),
+            any_distance=self.outside == "ignore",
+            has_lengths=self._lengths is not None,
+        )
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose how to sample features of the kernel for the rows X, and draw them.
@@ -192,7 +144,7 @@ class BaseSpectralFeatures(
         rng = np.random.default_rng(seed.tolist()).spawn(2)[1]  # [0] would change seeded results
         check_overflow(X)
         with serial_blas():  # the products are small
-            plan = self._choose(X)
+            plan = self._choose(self._request(X))
             scheme, self._row_range, self.z_max_ = plan.scheme, plan.row_range, plan.z_max
             self._exact = plan.kernel if kernel_lengths is None else self.kernel
             self.scheme_, self.table_, self.method_ = scheme, scheme.table, scheme.method
@@ -377,7 +329,7 @@ class BaseSpectralFeatures(
         from rf.variance.bounds import n_components_for
 
         check_is_fitted(self)
-        table = self.scheme_.radial_table("A bound of the number of columns")
+        table = self.scheme_.table
         options: Any = {"diameter": diameter, "bound": bound, "allocation": allocation}
         return n_components_for(table, eps, delta, n_points=n_points, **options)
 

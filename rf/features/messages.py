@@ -17,7 +17,6 @@ __all__ = [
     "UselessFeaturesWarning",
     "describe_error",
     "describe_lengths",
-    "infinite_group_message",
     "warn_of_error",
     "warn_of_signs",
 ]
@@ -64,26 +63,6 @@ def warn_of_signs(signature: FloatArray, *, refuse: bool) -> None:
     if refuse:
         raise ParameterError(text)
     warnings.warn(text, SignatureWarning, stacklevel=user_stacklevel())
-
-
-def infinite_group_message(kernel: Any) -> str:
-    """Which group of columns has infinite spectral mass, why, and a remedy; or no text."""
-    from spectra import Status, existence
-
-    by_group = existence(kernel).by_group
-    infinite = [(f, v) for f, v in by_group if v.status is Status.INFINITE and f.columns]
-    if not infinite:
-        return ""
-    factor, verdict = infinite[0]
-    columns, dim = list(factor.columns), len(factor.columns)
-    design = f"design(k, {dim}, domain=(0, z_max), tol=1e-3, objective='mass')"
-    return (
-        f"The group of columns {columns} of {kernel} has the kernel {factor.profile}, whose "
-        f"spectral mass is infinite in d = {dim}: {verdict.reasons[0]} You have two options: use a "
-        "named kernel of finite mass for this group, or approximate its kernel k on the range of "
-        f"distances of its columns, with SpectralFeatures({design}). If the kernel is a sum, "
-        "scikit-learn's ColumnTransformer joins these columns and the features of the other terms."
-    )
 
 
 def describe_lengths(lengths: Any) -> str:

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, final
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rf.features.base import BaseSpectralFeatures, FittedPlan, MixedSignature
+from rf.features.base import BaseSpectralFeatures, MixedSignature
 from rf.inputs.rows import LENGTH_SCALE_CONSTRAINT
 from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, Allocation
+from rf.schemes.choose import FittedPlan, Request
 from rf.schemes.table_scheme import SamplingOptions
 from spectra.errors import ParameterError
 
@@ -68,8 +69,8 @@ class RFF(BaseSpectralFeatures):
     def _options(self) -> SamplingOptions:
         return SamplingOptions("iid", radii="iid", allocation="equal")
 
-    def _choose(self, X: Any) -> FittedPlan:
-        plan = super()._choose(X)
+    def _choose(self, request: Request) -> FittedPlan:
+        plan = super()._choose(request)
         scheme, table = plan.scheme, plan.scheme.table
         negative = sum(float(part.mass) for part in table.parts if part.sign < 0)
         if negative or (scheme.method == "radial" and len(table.parts) > 1):

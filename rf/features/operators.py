@@ -133,4 +133,4 @@ def checked_ridge(ridge: float, *, has_Y: bool) -> float:
 
 def _matching_dtype(real: Any, V: NDArray[Any]) -> Any:
     """The dtype for V in a product with ``real``: the precision of ``real``, complex if V is."""
-    return np.result_type(real.dtype, np.complex64) if V.dtype.kind == "c" else real.dtype
+    return np.result_type(real.dtype, np.complex64) if np.iscomplexobj(V) else real.dtype

@@ -4,29 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, final
 
-import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from rf.features.base import BaseSpectralFeatures, FittedPlan, MixedSignature
-from rf.features.messages import describe_error, describe_lengths, infinite_group_message
-from rf.inputs.rows import FITTING_ADVICE, LENGTH_SCALE_CONSTRAINT, RowRange, centre_of
-from rf.inputs.tables import (
-    Spectrum,
-    cached_spectrum,
-    resolve_kernel,
-    resolve_spectrum,
-    warn_if_wrong_unit,
-)
+from rf.features.base import BaseSpectralFeatures, MixedSignature
+from rf.features.messages import describe_error, describe_lengths
+from rf.inputs.rows import LENGTH_SCALE_CONSTRAINT
 from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, RADII, Allocation, Radii
+from rf.schemes.choose import FittedPlan, Request, choose
 from rf.schemes.table_scheme import SamplingOptions
-from spectra.base.limits import stage
-from spectra.errors import InfiniteMassError, NoRouteError, ParameterError, UndecidedError
-
-if TYPE_CHECKING:
-    from rf.dot_product.problem import Problem
 
 __all__ = ["SpectralFeatures"]
 
@@ -85,7 +73,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         How the features were made: "radial"; "grouped"; "l1"; for an asymmetric kernel "shifted"
         if it is k(x - y + r) for one radial k, "weighted" if it is a sum of several (see
         :mod:`rf.variance.variance`), "polar" or "jordan" if these decompositions have less variance
-        (:mod:`rf.schemes.complex`); or the name of a method of :mod:`rf.dot_product`.
+        (:mod:`rf.schemes.decomposition`); or the name of a method of :mod:`rf.dot_product`.
     coupling_ : str or None
         The selected coupling; None for features that are not drawn from a table.
     counts_ : tuple of int
@@ -110,7 +98,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         Bound of the sum of absolute terms in an entry of the kernel matrix of X (see Notes).
     scheme_ : rf.schemes.scheme.Scheme
         How the features were sampled.
-    feature_map_ : rf.sampling.frequencies.FeatureMap
+    feature_map_ : rf.feature_maps.feature_map.FeatureMap
         Computes the columns.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -208,86 +196,15 @@ class SpectralFeatures(BaseSpectralFeatures):
     def _options(self) -> SamplingOptions:
         return SamplingOptions(self.coupling, self.radii, self.allocation)
 
-    def _choose(self, X: Any) -> FittedPlan:
-        is_text = isinstance(self._unscaled, str) and not self.kernel_params
-        if is_text and self.domain is None:
-            cached = cached_spectrum(self._unscaled, X.shape[1])
-            if cached is not None:
-                return self._from_table(cached, X)
-        kernel = resolve_kernel(self._unscaled, self.kernel_params)
-        if getattr(kernel, "is_zonal", False):
-            self._refuse_lengths(str(kernel))
-        if getattr(kernel, "is_composite", False):
-            return self._choose_for_columns(kernel, X)
-        compares_methods = getattr(kernel, "is_zonal", False) and self.coupling == "auto"
-        has_powers = np.size(getattr(kernel, "powers", ())) > 0  # a design with powers of <x, y>
-        if self.domain is None and not compares_methods and not has_powers:
-            try:
-                source = self._unscaled if is_text else kernel
-                return self._from_table(resolve_spectrum(source, X.shape[1]), X)
-            except InfiniteMassError:
-                pass
-        from rf.dot_product.problem import make_problem
-
+    def _request(self, X: Any) -> Request:
         positive = self.mixed_signature == "error"
-        problem = make_problem(kernel, X, self.n_components, domain=self.domain, positive=positive)
-        if self.coupling == "auto":
-            return self._compare_methods(problem, X)
-        from rf.dot_product.designed_waves import designed_spectrum
+        return replace(super()._request(X), domain=self.domain, positive=positive)
 
-        plan = self._from_table(designed_spectrum(problem, self.coupling), X)
-        noted = replace(plan.scheme, note=problem.note)  # type: ignore[type-var]
-        return replace(plan, scheme=noted)
+    def _choose(self, request: Request) -> FittedPlan:
+        return choose(self._unscaled, request, parameters=self.kernel_params, design=_design)
 
-    def _from_table(self, spectrum: Spectrum, X: Any) -> FittedPlan:
-        """As the base class; for shifted kernels, compare with the parts of the complex measure."""
-        plan = super()._from_table(spectrum, X)
-        if not spectrum.table.is_symmetric and self.coupling in ("auto", "iid"):
-            from rf.schemes.complex_scheme import least_axial_scheme
 
-            options: Any = {"allocation": self.allocation, "radii": self.radii}
-            with stage("fitting features", of=spectrum.table.formula, advice=FITTING_ADVICE):
-                scheme = least_axial_scheme(plan.scheme, -(-self.n_components // 2), **options)
-            return replace(plan, scheme=scheme)
-        return plan
+def _design(kernel: Any, request: Request, error: Exception | None) -> FittedPlan | None:
+    from rf.dot_product.plan import design_plan  # needs sympy, which a table does not need
 
-    def _choose_for_columns(self, kernel: Any, X: Any) -> FittedPlan:
-        """The plan of a composite kernel: its measure, or waves of single columns (l1 alone)."""
-        is_l1 = kernel.single_factor is not None and kernel.single_factor.metric.name == "cityblock"
-        if self.domain is not None and not is_l1:
-            raise ParameterError(
-                f"domain={self.domain!r} is not supported for {kernel}: its groups of columns have "
-                "separate distances. Omit domain, or make features of one group alone."
-            )
-        no_measure = ""
-        if self.domain is None:
-            try:
-                return self._from_table(resolve_spectrum(kernel, X.shape[1]), X)
-            except (InfiniteMassError, NoRouteError, UndecidedError) as error:
-                if not is_l1:
-                    message = infinite_group_message(kernel)
-                    if message and isinstance(error, InfiniteMassError):
-                        raise InfiniteMassError(message) from error
-                    raise
-                no_measure = str(error)
-        from rf.dot_product.single_column_waves import single_column_scheme
-
-        try:
-            scheme = single_column_scheme(kernel, X, self.n_components, domain=self.domain)
-        except ParameterError as error:
-            raise ParameterError(f"{no_measure} {error}".strip()) from error
-        warn_if_wrong_unit(kernel, X)
-        scheme.box.check(X, at_any_distance=self.outside == "ignore")
-        return FittedPlan(scheme, kernel, scheme.box, scheme.box.z_max)
-
-    def _compare_methods(self, problem: Problem, X: Any) -> FittedPlan:
-        """The best of several methods for the data, as a scheme."""
-        from rf.dot_product.comparison import compare
-
-        warn_if_wrong_unit(problem.kernel, X)
-        comparison = compare(problem)
-        sphere = str(problem.kernel) if problem.kernel.is_zonal else ""
-        domain = np.inf if comparison.best.on_whole_sphere else comparison.z_max
-        # X needs no check: its range was checked by make_problem.
-        row_range = RowRange(domain, sphere, centre_of(X))
-        return FittedPlan(comparison, problem.kernel, row_range, comparison.z_max)
+    return design_plan(kernel, request, error)

@@ -25,7 +25,7 @@ from rf.fields.drift import Drift, KrigingSystem
 from rf.fields.vecchia import neighbour_blocks, vecchia_factor
 from rf.inputs.arrays import user_stacklevel
 from spectra.base.arrays import FloatArray
-from spectra.base.limits import stage
+from spectra.base.limits import check_time, stage
 from spectra.base.numbers import real_array
 from spectra.errors import AccuracyError, DataError, ParameterError
 
@@ -230,13 +230,10 @@ class ConditionedField:
         ------
         ParameterError
             If the field has no gradient and a row of X is a data point, where the mean may have a
-            kink (for groups of columns, if the row shares a coordinate with a data point).
+            kink (for groups of columns, if it shares the columns of a group with a data point).
         """
         if not self.field.is_differentiable:
-            equal = np.asarray(X, dtype=float)[:, None] == self.X[None]
-            # A kink needs all columns of a group to agree; rows with any equal column are refused.
-            at_data = equal.all(axis=2) if self.field.is_radial else equal.any(axis=2)
-            rows = np.flatnonzero(at_data.any(axis=1))
+            rows = np.flatnonzero(self.field.at_kink(X, self.X))
             if rows.size:
                 raise ParameterError(
                     f"Row {rows[0]} is at a data point, where the mean of a field without a "
@@ -313,6 +310,7 @@ def _make_cg_solver(
 
             def report(_: FloatArray) -> None:
                 progress.label = f"conditioning by conjugate gradients, step {next(steps)}"
+                check_time()
 
             solution, failed = cg(
                 operator(product),

@@ -5,26 +5,23 @@ from __future__ import annotations
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rf.fields.conditioned import ConditionedField
-from rf.fields.covariance import Covariance, covariance_of, why_not_positive
+from rf.fields.covariance import Covariance, why_not_positive
 from rf.fields.paths import Path
 from rf.inputs.rows import check_cross_distances, checked_lengths
 from rf.inputs.tables import resolve_spectrum, split_off_lengths
 from spectra.base.arrays import FloatArray
+from spectra.base.limits import check_time
 from spectra.base.numbers import checked_dim, real_array, whole_number
 from spectra.errors import DataError, ParameterError
-from spectra.table import RadialLaw, SpectralTable
+from spectra.table import Points, SpectralTable
 
 __all__ = ["GaussianField"]
 
 # The random streams of a path: its frequencies and coefficients; the noise that conditioning adds.
 _WAVE_STREAM, _NOISE_STREAM = 0, 1
-# Upper quantiles at small probabilities q grow like q^(-1/a) if P(|w| > R) ~ R^(-a), and E |w|^2 is
-# finite if 1/a < 1/2.  The limit leaves a margin for the error of the measured exponent 1/a.
-_TAIL_PROBABILITIES = (1e-13, 1e-15)
-_LARGEST_TAIL_EXPONENT = 0.49
 # The search for a number of frequencies: its range, and the relative accuracy of the result.
 _FIRST_FREQUENCIES, _MOST_FREQUENCIES, _SEARCH_TOLERANCE = 32, 1 << 23, 0.125
 
@@ -130,8 +127,7 @@ class GaussianField:
     @property
     def table(self) -> SpectralTable:
         """The table that the frequencies are drawn from."""
-        table: SpectralTable = self._resolved_covariance().table
-        return table
+        return self._resolved_covariance().table
 
     @property
     def k_zero(self) -> float:
@@ -149,16 +145,15 @@ class GaussianField:
         return self._resolved_covariance().values(z)
 
     @property
-    def is_radial(self) -> bool:
-        """Whether the covariance is a function of the distance of the scaled points."""
-        return self.table.is_radial
-
-    @property
     def is_differentiable(self) -> bool:
         """Whether the field has a gradient: the mean square of its frequencies is finite."""
-        laws = self._resolved_covariance().laws()
-        return all(
-            isinstance(w, RadialLaw) and _tail_exponent(w) <= _LARGEST_TAIL_EXPONENT for w in laws
+        return all(g.mean_square_is_finite for part in self.table.parts for g in part.groups)
+
+    def at_kink(self, X: ArrayLike, Y: ArrayLike) -> NDArray[np.bool_]:
+        """Whether a row of X has the distance 0 to a row of Y, in all columns of a group."""
+        lengths = self._lengths()
+        return self._resolved_covariance().at_kink(
+            self._points(X) / lengths, self._points(Y) / lengths
         )
 
     def covariance_error(self, z: ArrayLike) -> FloatArray:
@@ -167,8 +162,8 @@ class GaussianField:
         It is exact, and 0 at z = 0: a path has the variance k(0).  For z see :meth:`covariance`.
         """
         covariance = self._resolved_covariance()
-        lags, shape = covariance.flatten_lags(z)
-        return covariance.deviation(lags, self.n_components // 2, self.coupling).reshape(shape)
+        points = covariance.points(z)
+        return covariance.deviation(points, self.n_components // 2, self.coupling)
 
     def n_components_for(self, error: float, z: ArrayLike | None = None) -> int:
         """Number of components with which :meth:`covariance_error` is at most ``error``.
@@ -180,9 +175,9 @@ class GaussianField:
         error : float
             Greater than 0, in units of the covariance.
         z : array_like, optional
-            Distances (or differences) at which the error is bounded.  By default 33 distances, over
-            four decades around the one where the kernel falls below k(0)/2; if the kernel is not
-            radial, 9 differences along each axis and 9 along a diagonal.
+            Distances (or differences) at which the error is bounded.  By default 17 along an axis
+            of each group of columns and 17 along a diagonal, over four decades around the distance
+            where the kernel falls below k(0)/2.
 
         Raises
         ------
@@ -193,13 +188,14 @@ class GaussianField:
         if not 0.0 < error < np.inf:
             raise ParameterError(f"The error must be a positive number, not {error}.")
         covariance = self._resolved_covariance()
-        lags = covariance.default_lags() if z is None else covariance.flatten_lags(z)[0]
+        lags = covariance.default_lags() if z is None else covariance.points(z)
 
         def largest_error(n: int) -> float:
             return float(covariance.deviation(lags, n, self.coupling).max())
 
         low, high = 0, max(_FIRST_FREQUENCIES, len(self.table.parts))
         while largest_error(high) > error:
+            check_time()
             low, high = high, 2 * high
             if high > _MOST_FREQUENCIES:
                 raise ParameterError(
@@ -313,10 +309,8 @@ class GaussianField:
     def covariance_of_pairs(self, blocks: FloatArray) -> FloatArray:
         """The covariance matrices of blocks of points, (b, k, d) -> (b, k, k)."""
         points = blocks / self._lengths()
-        differences = points[:, :, None] - points[:, None]
-        if not self.is_radial:
-            return self.covariance(differences)
-        return self.covariance(np.sqrt(np.sum(differences**2, axis=-1)))
+        lags = Points(points[:, :, None] - points[:, None], 1)
+        return self._resolved_covariance().values(lags)
 
     @property
     def lengths(self) -> FloatArray:
@@ -378,7 +372,7 @@ class GaussianField:
             )
         if any(part.sign < 0 for part in table.parts) or not table.parts:
             raise ParameterError(why_not_positive(self.kernel, spectrum))
-        self._covariance = covariance_of(table, spectrum.kernel)
+        self._covariance = Covariance(table, spectrum.kernel)
         self._lengths()  # refuses an invalid length_scale
 
 
@@ -393,12 +387,6 @@ def _covariance_kernel(kernel: Any) -> Any:
             "GaussianField(gamma.on_region(radius, dim, tol=...))."
         )
     return kernel.covariance
-
-
-def _tail_exponent(law: RadialLaw) -> float:
-    """The exponent 1/a of a tail P(|w| > R) ~ R^(-a), from two extreme quantiles."""
-    near, far = law.isf(np.array(_TAIL_PROBABILITIES))
-    return float(np.log(far / near) / np.log(_TAIL_PROBABILITIES[0] / _TAIL_PROBABILITIES[1]))
 
 
 def _checked_components(n_components: Any) -> int:

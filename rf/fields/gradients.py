@@ -9,77 +9,100 @@ For products of such kernels they follow from the product rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from spectra.base.arrays import FloatArray, from_units
+from spectra.base.arrays import FloatArray, from_units, to_units
 from spectra.base.bessel import plane_wave_mean
 from spectra.errors import ParameterError
-from spectra.table import SpectralTable
+from spectra.table import Group, SpectralTable
 
-if TYPE_CHECKING:
-    from spectra.kernels.composite import CompositeKernel
-    from spectra.kernels.kernel import Kernel
+__all__ = ["blocks_of_pairs", "gradient_of_sum", "products_of_kernel", "products_of_table"]
 
-__all__ = ["gradient_of_products", "gradient_of_radial", "slope_of_kernel", "slope_of_table"]
-
-#: The function k'(z)/z of distances, with the value 0 at z = 0.
-Slope = Callable[[FloatArray], FloatArray]
+Function = Callable[[FloatArray], FloatArray]
+#: A weight and the factors of a product.
+Product = tuple[float, list["Wave"]]
 
 # Entries of one block of the matrix of distances (8 MB).
 _BLOCK_ENTRIES = 1 << 20
 
 
-def gradient_of_radial(slope: Slope, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
-    """Gradient at the rows of X of the sum over j of c_j k(|x - y_j|): shape (rows, d).
-
-    The term of y_j is 0 at x = y_j.  This is its gradient if the covariance is smooth, and the mean
-    of its limits from all directions if the covariance has a kink.
-    """
-    gradient = np.empty(X.shape)
-    for rows in _blocks(X, Y):
-        gradient[rows] = _weighted_differences(c * slope(cdist(X[rows], Y)), X[rows], Y)
-    return gradient
-
-
-def gradient_of_products(
-    kernel: CompositeKernel, X: FloatArray, Y: FloatArray, c: FloatArray
+def gradient_of_sum(
+    products: list[Product], X: FloatArray, Y: FloatArray, c: FloatArray
 ) -> FloatArray:
-    """Gradient of the sum of c_j k(x - y_j) for a sum of products of kernels of column groups."""
+    """Gradient at the rows of X of the sum over j of c_j k(x - y_j): shape (rows, d).
+
+    A profile adds 0 at z = 0.  This is its gradient if it is smooth, and the mean of its limits
+    from all directions if it has a kink.
+    """
     gradient = np.zeros(X.shape)
-    for rows in _blocks(X, Y):
-        for term in kernel.terms:
-            pairs = [(f.scaled_columns(X[rows]), f.scaled_columns(Y)) for f in term.factors]
+    for rows in blocks_of_pairs(X, Y):
+        for weight, waves in products:
+            pairs = [(w.scaled(X[rows]), w.scaled(Y)) for w in waves]
             distances = [cdist(x, y) for x, y in pairs]
-            values = [f.profile(z) for f, z in zip(term.factors, distances, strict=True)]
-            for i, (f, (x, y)) in enumerate(zip(term.factors, pairs, strict=True)):
-                columns = slice(None) if f.columns is None else list(f.columns)
-                weights = term.weight * c * slope_of_kernel(cast("Kernel", f.profile))(distances[i])
+            values = [w.value(z) for w, z in zip(waves, distances, strict=True)]
+            for i, (w, z, (x, y)) in enumerate(zip(waves, distances, pairs, strict=True)):
+                weights = weight * c * w.slope(z)
                 for other in (*values[:i], *values[i + 1 :]):
                     weights = weights * other
                 own = _weighted_differences(weights, x, y)
-                gradient[rows, columns] += from_units(own, np.array(f.lengths))
+                columns = slice(None) if w.columns is None else list(w.columns)
+                gradient[rows, columns] += from_units(own, np.array(w.lengths))
     return gradient
 
 
-def slope_of_kernel(kernel: Kernel) -> Slope:
-    """The function k'(z)/z of a kernel given by a formula."""
-    # Imported here because it needs sympy, which fields made from a table do not need.
-    from spectra.derivation.covariance import RadialCovariance
+@dataclass(frozen=True)
+class Wave:
+    """A function of the distance in some columns, and k'(z)/z, which is 0 at z = 0."""
 
-    covariance = RadialCovariance(kernel, 1)  # the same function of z in every dimension
-    return lambda z: 2.0 * covariance.derivative(z**2)
+    columns: tuple[int, ...] | None
+    lengths: Any
+    value: Function
+    slope: Function
+
+    def scaled(self, X: FloatArray) -> FloatArray:
+        """The columns of rows, divided by the lengths."""
+        return to_units(
+            X if self.columns is None else X[:, list(self.columns)], np.array(self.lengths)
+        )
 
 
-def slope_of_table(table: SpectralTable) -> Slope:
-    """k'(z)/z for the kernel of a table with bounded radii w.
+def products_of_kernel(kernel: Any) -> list[Product]:
+    """The terms of a kernel; an error for metrics whose distance has a kink."""
+    if any(f.metric.order != 2 for f in kernel.factors):
+        raise ParameterError(
+            f"The covariance {kernel} has a kink wherever x and a data point share a coordinate, "
+            "so it has no gradient there. Use a smooth covariance."
+        )
 
-    It is -k(0) E[w^2 Ω_(d+2)(w z)]/d, where Ω_d is the mean of a plane wave over the sphere.
+    def wave(f: Any) -> Wave:
+        def slope(z: FloatArray) -> FloatArray:
+            values = np.zeros(z.shape)
+            values[z > 0.0] = f.profile.slope(z[z > 0.0])
+            return values
+
+        return Wave(f.columns, f.lengths, f.profile, slope)
+
+    return [(term.weight, [wave(f) for f in term.factors]) for term in kernel.terms]
+
+
+def products_of_table(table: SpectralTable) -> list[Product]:
+    """The parts of a table whose laws have bounded radii."""
+    groups: dict[Group, Wave] = {g: _wave_of_group(g, table) for p in table.parts for g in p.groups}
+    return [(p.sign * p.mass, [groups[g] for g in p.groups]) for p in table.parts]
+
+
+def _wave_of_group(group: Group, table: SpectralTable) -> Wave:
+    """The wave of a radial law of radii w in d columns: k'(z)/z = -E[w^2 Omega_(d+2)(w z)]/d.
+
+    Omega_d is the mean of a plane wave over the sphere.
     """
-    parts: tuple[Any, ...] = table.parts
-    if not all(np.isfinite(part.law.upper) for part in parts):
+    law, dim = group.law, group.size(table.dim)
+    if not np.isfinite(getattr(law, "upper", np.inf)):
         raise ParameterError(
             f"The gradient of {table.formula} cannot be computed from its table, whose frequencies "
             "are unbounded. Make the field from the kernel instead of the table."
@@ -87,17 +110,16 @@ def slope_of_table(table: SpectralTable) -> Slope:
 
     def slope(z: FloatArray) -> FloatArray:
         mean = np.zeros(z.shape)
-        for part in parts:
-            radii, weights, _ = part.law.nodes(float(z.max(initial=0.0)))
-            for w, weight in zip(radii, weights, strict=True):
-                wave = plane_wave_mean(table.dim + 2, w * z)
-                mean -= part.mass * weight * w**2 / table.dim * wave
+        radii, weights, _ = law.nodes(float(z.max(initial=0.0)))
+        for w, weight in zip(radii, weights, strict=True):
+            mean -= weight * w**2 / dim * plane_wave_mean(dim + 2, w * z)
         return np.where(z > 0.0, mean, 0.0)
 
-    return slope
+    return Wave(group.columns, group.lengths, partial(law.expected_plane_wave, dim), slope)
 
 
-def _blocks(X: FloatArray, Y: FloatArray) -> Iterator[slice]:
+def blocks_of_pairs(X: FloatArray, Y: FloatArray) -> Iterator[slice]:
+    """Slices of the rows of X whose pairs with all rows of Y are in memory at one time."""
     block = max(1, _BLOCK_ENTRIES // max(len(Y), 1))
     return (slice(start, start + block) for start in range(0, len(X), block))
 

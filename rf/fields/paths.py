@@ -17,9 +17,9 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rf.feature_maps.feature_map import Frequencies
 from rf.feature_maps.fourier_features import fourier_columns
 from rf.feature_maps.threads import serial_blas
-from rf.sampling.frequencies import Frequencies
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array
 from spectra.errors import DataError

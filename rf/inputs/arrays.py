@@ -18,7 +18,6 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.utils._array_api import _convert_to_numpy, get_namespace_and_device
@@ -27,7 +26,6 @@ from sklearn.utils.validation import validate_data
 from spectra.errors import ParameterError
 
 __all__ = [
-    "array_fourier_columns",
     "asarray_like",
     "by_chunks",
     "dask_module",
@@ -35,6 +33,7 @@ __all__ = [
     "first_rows",
     "is_dask",
     "is_foreign",
+    "namespace_of",
     "on_host",
     "refuse_other_library",
     "row_chunks",
@@ -98,6 +97,11 @@ def _place(X: Any) -> tuple[Any, Any]:
     return get_namespace_and_device(X)[0::2] if is_foreign(X) else (np, None)
 
 
+def namespace_of(X: Any) -> tuple[Any, str]:
+    """The array namespace of X, and its name with the device, for messages."""
+    return get_namespace_and_device(X)[0], _describe(_place(X))
+
+
 def _describe(place: tuple[Any, Any]) -> str:
     return str(place[0].__name__) + ("" if place[1] is None else f" on {place[1]}")
 
@@ -110,34 +114,6 @@ def squares_are_finite(X: Any) -> bool:
     xp, _, _ = get_namespace_and_device(X)
     X = _detached(X)
     return bool(float(xp.max(xp.abs(X))) < 0.5 * (xp.finfo(X.dtype).max / X.shape[1]) ** 0.5)
-
-
-def array_fourier_columns(
-    X: Any,
-    frequencies: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    phases: NDArray[np.float64] | None,
-    without_sine: int | None,
-    out: Any,
-) -> Any:
-    """Compute ``rf.feature_maps.fourier_features.fourier_columns`` in the library of X.
-
-    Intermediate arrays need two to three times the memory of the result.
-    """
-    if out is not None:
-        raise ParameterError(
-            f"out= accepts arrays of numpy only, and the rows are in {_describe(_place(X))}. "
-            "Omit out=, and pass chunks of rows to save memory."
-        )
-    xp, _, _ = get_namespace_and_device(X)
-    phase = X @ asarray_like(frequencies.T, X)
-    if phases is not None:
-        phase = phase + asarray_like(phases, X)
-    factor = asarray_like(scale, X)
-    sines = xp.sin(phase) * factor
-    if without_sine is not None:
-        sines = xp.concat([sines[:, :without_sine], sines[:, without_sine + 1 :]], axis=1)
-    return xp.concat([xp.cos(phase) * factor, sines], axis=1)
 
 
 # --- dask arrays ----------------------------------------------------------------------------------

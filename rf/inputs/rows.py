@@ -37,6 +37,7 @@ __all__ = [
     "divide_by_lengths",
     "graded_distances",
     "lengths_for",
+    "norms_of",
     "product_of_lengths",
     "range_of_distances",
     "sample_of_rows",
@@ -170,7 +171,7 @@ class RowRange:
 
 def check_unit_rows(X: Any, kernel: str) -> None:
     """Raise if rows are off the unit sphere; the message names the worst row."""
-    check_unit_norms(_norms(X), f"the zonal kernel {kernel}")
+    check_unit_norms(norms_of(X), f"the zonal kernel {kernel}")
 
 
 def check_overflow(X: Any) -> None:
@@ -204,7 +205,7 @@ def check_distances(X: Any, domain: float, *, centre: FloatArray) -> None:
     refused too: at least one of the fitted rows is as far from this row as the centre.
     """
     limit = domain * (1.0 + NORM_TOLERANCE)
-    norms = _norms(X)
+    norms = norms_of(X)
     radius = _distances_from(X, norms, centre)
     worst = int(radius.argmax())
     if radius[worst] > limit:
@@ -226,7 +227,7 @@ def check_distances(X: Any, domain: float, *, centre: FloatArray) -> None:
 def check_cross_distances(X: Any, Y: Any, domain: float) -> None:
     """Raise if a row of X and a row of Y are further apart than ``domain``."""
     limit = domain * (1.0 + NORM_TOLERANCE)
-    if _norms(X).max() + _norms(Y).max() <= limit:
+    if norms_of(X).max() + norms_of(Y).max() <= limit:
         return
     other = dense(Y)
     for start in range(0, X.shape[0], _BLOCK):
@@ -293,18 +294,19 @@ def typical_differences(rows: Any, pairs: int) -> FloatArray:
     return dense(rows[first] - rows[second])
 
 
-def range_of_distances(X: Any, *, sphere: bool) -> tuple[float, str]:
+def range_of_distances(X: Any, diameter: float) -> tuple[float, str]:
     """An upper bound of the distances between rows, and the reason for it.
 
     The bound is the least of: twice the largest norm; 2.1 times the largest distance from the mean;
-    2 for rows on the unit ``sphere``; sqrt(2) times the largest norm for rows without negative
+    the ``diameter`` of the unit sphere; sqrt(2) times the largest norm for rows without negative
     entries; 1.05 times the largest distance (for up to 20 000 rows).  The 5 percent in two of these
     are a margin for new rows.  Returns ``z_max`` > 0 (1 if the least bound is 0), ``reason``.
     """
-    norms, centre = _norms(X), centre_of(X)
-    bounds = [(2.0 * float(norms.max()), "twice the largest norm")]
-    if sphere:
-        bounds.append((2.0, "the diameter of the unit sphere"))
+    norms, centre = norms_of(X), centre_of(X)
+    bounds = [
+        (2.0 * float(norms.max()), "twice the largest norm"),
+        (diameter, "the diameter of the unit sphere"),
+    ]
     if X.min() >= 0:
         root = float(np.sqrt(2.0) * norms.max())
         bounds.append((root, "no two rows without negative entries are further apart"))
@@ -338,7 +340,7 @@ def _distances_from(X: Any, norms: FloatArray, centre: FloatArray) -> FloatArray
 
 
 def _largest_distance(X: Any) -> float:
-    square = _norms(X) ** 2
+    square = norms_of(X) ** 2
     largest = 0.0
     for start in range(0, X.shape[0], _BLOCK):
         left = slice(start, start + _BLOCK)
@@ -363,7 +365,8 @@ def _check_pairs(X: FloatArray, Y: FloatArray, domain: float, limit: float) -> N
         )
 
 
-def _norms(X: Any) -> FloatArray:
+def norms_of(X: Any) -> FloatArray:
+    """Norms of rows, dense or sparse."""
     return np.asarray(np.sqrt(np.asarray(row_norms(X, squared=True), dtype=float)))
 
 

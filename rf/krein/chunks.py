@@ -17,7 +17,7 @@ from rf.inputs.arrays import dask_module, row_chunks
 from rf.krein.sums import KreinSums
 from spectra.base.arrays import FloatArray
 from spectra.base.files import atomic_file
-from spectra.base.limits import stage
+from spectra.base.limits import check_time, stage
 from spectra.errors import DataError, ParameterError
 
 __all__ = ["checked_chunks", "sums_of_chunks", "sums_of_dask"]
@@ -70,6 +70,7 @@ def sums_of_chunks(
         with stage("chunks of rows", has_limit=False) as progress:
             for index, chunk in enumerate(chunks):
                 progress.label = f"chunks of rows  {index}"
+                check_time()
                 if path is not None and index == 0:
                     first_rows = features.transform(chunk[0][:_CHECK_ROWS])
                     check_values = np.asarray(first_rows, dtype=float)

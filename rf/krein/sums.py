@@ -22,6 +22,7 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array, check_consistent_length
 
+from spectra.base.accuracy import SAME
 from spectra.base.arrays import FloatArray
 from spectra.errors import AccuracyError, ParameterError
 
@@ -33,7 +34,7 @@ _BLOCK = 4096
 _CONVERTED_ROWS = 128
 # The stationary solver raises an error if an eigenvalue is this close to -alpha, relative to alpha
 # or the spectral radius if larger: the coefficients would lose more than half of their digits.
-_NEAR_SINGULAR = 1e-8
+_NEAR_SINGULAR = 10.0 * SAME
 
 
 def in_double(X: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rf.plugins.gpytorch import Radial, kernel_frequencies
+from rf.plugins.gpytorch import ExactKernel, kernel_frequencies
 from spectra.errors import MissingExtraError, ParameterError
 
 __all__ = ["feature_map", "register"]
@@ -101,4 +101,4 @@ def register() -> None:
             "rf.plugins.botorch needs BoTorch, which is not installed: "
             'pip install "kernel-spectra[botorch]".'
         ) from error
-    GenKernelFeatures.register(Radial)(feature_map)
+    GenKernelFeatures.register(ExactKernel)(feature_map)

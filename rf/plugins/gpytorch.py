@@ -14,8 +14,8 @@ import numpy as np
 
 from rf.sampling import Frequencies, draw_frequencies
 from rf.variance import allocate
-from spectra.derivation import RadialCovariance, positive_table, radial_kernel
 from spectra.errors import MissingExtraError, ParameterError
+from spectra.plugins.covariance import RadialCovariance, positive_table, radial_kernel
 
 try:
     import gpytorch
@@ -26,14 +26,14 @@ except ImportError as error:
         'pip install "kernel-spectra[gpytorch]".'
     ) from error
 
-__all__ = ["Features", "Radial", "exact_kernel", "feature_kernel", "kernel_frequencies"]
+__all__ = ["ExactKernel", "Features", "exact_kernel", "feature_kernel", "kernel_frequencies"]
 
 _Kernel: Any = gpytorch.kernels.Kernel
 _RFFKernel: Any = gpytorch.kernels.RFFKernel
 _Function: Any = torch.autograd.Function
 
 
-def exact_kernel(kernel: Any, num_dims: int, **options: Any) -> Radial:
+def exact_kernel(kernel: Any, num_dims: int, **options: Any) -> ExactKernel:
     """Convert a radial kernel to a GPyTorch kernel, with exact values and gradients.
 
     Parameters
@@ -47,7 +47,7 @@ def exact_kernel(kernel: Any, num_dims: int, **options: Any) -> Radial:
 
     Returns
     -------
-    Radial
+    ExactKernel
         A ``gpytorch.kernels.Kernel``.
 
     Raises
@@ -62,7 +62,7 @@ def exact_kernel(kernel: Any, num_dims: int, **options: Any) -> Radial:
     >>> covar_module = gpytorch.kernels.ScaleKernel(                       # doctest: +SKIP
     ...     exact_kernel("cubic", 3, ard_num_dims=3))
     """
-    return Radial(RadialCovariance.of(radial_kernel(kernel), num_dims), **options)
+    return ExactKernel(RadialCovariance.of(radial_kernel(kernel), num_dims), **options)
 
 
 def feature_kernel(
@@ -118,7 +118,7 @@ def kernel_frequencies(
     return draw_frequencies(table, counts, coupling=coupling, random_state=rng)
 
 
-class Radial(_Kernel):  # type: ignore[misc]
+class ExactKernel(_Kernel):  # type: ignore[misc]
     """A GPyTorch kernel with the values and gradients of a radial kernel."""
 
     has_lengthscale = True

@@ -133,8 +133,8 @@ class Coupling:
     of ``total`` frequencies; ``across``: (n, m, dim, total) -> those of two parts with n <= m
     frequencies; ``in_auto``: whether coupling="auto" compares it; ``is_worthwhile``: (n, dim) ->
     whether n frequencies can have less variance than with simpler couplings that take a similar
-    time (False for n implies False for fewer); ``split_like``: name of the coupling for which the
-    optimal split over the parts is computed, if not this one.
+    time (False for n implies False for fewer); ``split_computed_for``: name of the coupling
+    for which the optimal split over the parts is computed, if not this one.
     """
 
     name: str
@@ -144,7 +144,7 @@ class Coupling:
     across: Callable[[int, int, int, int], Sequence[Pairs]] | None = None
     in_auto: bool = False
     is_worthwhile: Callable[[int, int], bool] = _is_always_worthwhile
-    split_like: str = ""
+    split_computed_for: str = ""
 
     @property
     def across_parts(self) -> bool:

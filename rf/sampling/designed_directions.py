@@ -49,7 +49,7 @@ from rf.sampling.coupling import (
 )
 from spectra.base.arrays import FloatArray
 from spectra.base.harmonics import gegenbauer_sequence
-from spectra.base.limits import stage
+from spectra.base.limits import check_time, stage
 
 __all__ = [
     "DESIGNED",
@@ -127,6 +127,7 @@ def least_energy(rows: FloatArray, energy: Energy, *, steps: int | None = None) 
     chunk = max(1, _CHUNK // n)
 
     def energy_and_gradient(flat: FloatArray) -> tuple[float, FloatArray]:
+        check_time()
         x = flat.reshape(n, dim)
         length = np.linalg.norm(x, axis=1, keepdims=True)
         u = x / length
@@ -273,7 +274,7 @@ DESIGNED = Coupling(
     _pairs_in_sets,
     in_auto=True,
     is_worthwhile=is_designed_worthwhile,
-    split_like="orthogonal",
+    split_computed_for="orthogonal",
 )
 
 

@@ -21,6 +21,7 @@ from rf.sampling.coupling import Radii
 from rf.schemes.axis_law import AxisLaw, stratum_ends
 from rf.schemes.complex_table import Modulation, Selection
 from spectra.base.arrays import FloatArray, IntArray
+from spectra.base.limits import check_time
 from spectra.table import FrequencySample, Part
 
 __all__ = ["AxialPart"]
@@ -39,12 +40,12 @@ _CHUNK = 4_000_000
 class AxialPart:
     """One part of a modulated measure.
 
-    ``base``: the part of the table: a mass, a sign, a distribution of the radius; ``kind``: the
+    ``base``: the part of the table: a mass, a sign, a distribution of the radius; ``selection``:
     name of the nonnegative function f of the modulation; ``modulation``: shifts along one axis.
     """
 
     base: Part
-    kind: Selection
+    selection: Selection
     modulation: Modulation
 
     @property
@@ -60,7 +61,7 @@ class AxialPart:
     @property
     def is_isotropic(self) -> bool:
         """Whether f is constant, so that w has the distribution of the base."""
-        return self.modulation.is_constant(self.kind)
+        return self.modulation.is_constant(self.selection)
 
     @property
     def mass(self) -> float:
@@ -89,7 +90,7 @@ class AxialPart:
             w *= (length / np.linalg.norm(w, axis=1))[:, None]
             return self._with_phases(w)
         x = np.where(rng.random(n) < 0.5, -length, length)
-        if self.kind == "imaginary+":
+        if self.selection == "imaginary+":
             x = np.where(self.modulation(x).imag < 0.0, -x, x)
         w *= self.deviation
         w += np.multiply.outer(x - w @ self.modulation.axis, self.modulation.axis)
@@ -102,8 +103,8 @@ class AxialPart:
 
     def _with_phases(self, w: FloatArray) -> FrequencySample:
         """Add weights and phases to frequencies drawn from the part."""
-        phases = np.full(len(w), _PHASES.get(self.kind, 0.0))
-        if self.kind == "modulus":
+        phases = np.full(len(w), _PHASES.get(self.selection, 0.0))
+        if self.selection == "modulus":
             phases = np.angle(self.modulation(w @ self.modulation.axis))
         sign_phase = 0.0 if self.base.sign > 0 else np.pi
         return FrequencySample(w, np.full(len(w), self.mass), phases + sign_phase)
@@ -111,7 +112,7 @@ class AxialPart:
     def mean(self, differences: FloatArray) -> FloatArray:
         """E X at differences D, shape (n, d): what the part adds to the kernel."""
         D = np.asarray(differences, dtype=float)
-        if self.is_isotropic or self.kind == "modulus":
+        if self.is_isotropic or self.selection == "modulus":
             kernel = self._sum_shifted(D, self.modulation.steps, self.modulation.weights)
             return np.asarray(self.base.mass * self.base.sign * kernel)
         return self.mass * self.base.sign * self._mean_cosine(D, 1)
@@ -160,6 +161,7 @@ class AxialPart:
         phase, scale = self._phase_at(x)[:, None], self.mass * self.base.sign * decay
         step = max(1, _CHUNK // max(x.size, 1))
         for start in range(0, len(D), step):
+            check_time()
             rows = slice(start, start + step)
             values = scale[rows] * np.cos(np.multiply.outer(x, along[rows]) + phase)
             means = np.add.reduceat(values * weights, starts, axis=0)
@@ -172,10 +174,10 @@ class AxialPart:
     def _mass(self) -> tuple[float, float]:
         m, error = self.base.mass, self.base.mass_error
         modulation = self.modulation
-        if modulation.vanishes(self.kind):
+        if modulation.vanishes(self.selection):
             return 0.0, 0.0
-        if modulation.is_constant(self.kind):
-            value = float(modulation.selected(self.kind, 0.0))
+        if modulation.is_constant(self.selection):
+            value = float(modulation.selected(self.selection, 0.0))
             return m * value, error * value
         law = self._axis_law
         return m * law.mass, error * law.mass + m * law.mass_error
@@ -193,6 +195,7 @@ class AxialPart:
         phase = order * self._phase_at(x)
         step = max(1, _CHUNK // x.size)
         for start in range(0, index.size, step):
+            check_time()
             rows = index[start : start + step]
             out[rows] = weights @ np.cos(np.multiply.outer(x, along[rows]) + phase[:, None])
         return out * decay
@@ -205,19 +208,19 @@ class AxialPart:
 
     def _phase_at(self, x: FloatArray) -> FloatArray:
         """Phase psi with which a draw with |e.w| = x contributes cos(x e.D + psi)."""
-        if self.kind == "modulus":
+        if self.selection == "modulus":
             return np.angle(self.modulation(x))
-        if self.kind == "imaginary+":
+        if self.selection == "imaginary+":
             # If B(x) < 0, the draw has e.w = -x and the phase pi/2: cos(-t + pi/2) = cos(t - pi/2).
             return np.where(self.modulation(x).imag < 0.0, -0.5 * np.pi, 0.5 * np.pi)
-        return np.full(x.shape, _PHASES[self.kind])
+        return np.full(x.shape, _PHASES[self.selection])
 
     @cached_property
     def _axis_law(self) -> AxisLaw:
         return AxisLaw(
             # A partial, since parts are pickled with their cached properties.
-            partial(self.modulation.selected, self.kind),
-            self.modulation.kinks(self.kind),
+            partial(self.modulation.selected, self.selection),
+            self.modulation.kinks(self.selection),
             self.deviation * self.modulation.unit,
             int(np.abs(self.modulation.steps).max()),
         )

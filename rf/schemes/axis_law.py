@@ -19,9 +19,13 @@ from typing import final
 
 import numpy as np
 
+from spectra.base.accuracy import ABSENT, DENSITY
 from spectra.base.arrays import FloatArray, panel_rule
-from spectra.base.piecewise import ORDER, Chart, Piecewise, fit
+from spectra.base.fitting import fit
+from spectra.base.piecewise import Chart, Piecewise
+from spectra.base.series import ORDER
 from spectra.errors import AccuracyError
+from spectra.table import RadialLaw
 
 __all__ = ["AxisLaw", "stratum_ends"]
 
@@ -35,11 +39,13 @@ _PANEL = 0.5
 # Largest shift in length scales of the Gaussian: it needs about a thousand panels.
 _MAX_SHIFT = 1e2
 # Panels with less than this fraction of the mass do not affect a mean.
-_NEGLIGIBLE = 1e-18
+_NEGLIGIBLE = ABSENT / 100.0
 # Largest change of the phase of a cosine over one panel that the 20 nodes integrate exactly.
 _PHASE = 6.0
+# Rounding of the sum of the masses of panels.
+_ROUNDING = DENSITY / 10.0
 # Ends of panels with a smaller distance, relative to the reach, are merged.
-_MERGED = 1e-13
+_MERGED = DENSITY / 10.0
 
 
 @final
@@ -97,7 +103,7 @@ class AxisLaw:
     @property
     def mass_error(self) -> float:
         """Bound of the error of :attr:`mass`: rounding, and truncation of the series."""
-        return float(self._density.mass_errors.sum()) + 1e-13 * self.mass
+        return float(self._density.mass_errors.sum()) + _ROUNDING * self.mass
 
     def rule(
         self, frequency: float, cuts: FloatArray | None = None
@@ -119,15 +125,13 @@ class AxisLaw:
         nodes, weights = panel_rule(start, start + width, ORDER)
         return nodes.ravel(), (weights * self._unnormalised_density(nodes)).ravel() / self.mass
 
+    @cached_property
+    def _law(self) -> RadialLaw:
+        return RadialLaw(self._density.scaled(1.0 / self.mass))
+
     def ppf(self, u: FloatArray) -> FloatArray:
         """Inverse CDF of g at probabilities in [0, 1)."""
-        masses = self._density.masses
-        mass_up_to = np.cumsum(masses)
-        target = u * mass_up_to[-1]
-        index = np.minimum(np.searchsorted(mass_up_to, target, side="right"), masses.size - 1)
-        # Rounding of the sums can put the target slightly outside the panel.
-        below = np.clip(target - (mass_up_to[index] - masses[index]), 0.0, masses[index])
-        return self._density.inverse(index, below, masses[index] - below)
+        return self._law.ppf(u)
 
     def _unnormalised_density(self, g: FloatArray) -> FloatArray:
         normal = np.exp(-0.5 * g * g) * np.sqrt(2.0 / np.pi)

@@ -8,10 +8,11 @@ from functools import cached_property, lru_cache
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from rf.feature_maps.feature_map import Frequencies
 from rf.inputs.rows import typical_differences
 from rf.sampling.coupling import RADII, Radii, RadiusRule
-from rf.sampling.frequencies import Frequencies
 from rf.schemes.axial_part import AxialPart
 from rf.schemes.decomposition import AxialTable, Decomposition
 from rf.schemes.table_scheme import PAIRS_FOR_COUPLING, TableScheme
@@ -19,7 +20,7 @@ from rf.variance.allocation import Allocation, split
 from rf.variance.variance import BaseVarianceModel
 from spectra.base.arrays import FloatArray
 from spectra.errors import AccuracyError
-from spectra.table import SpectralTable
+from spectra.table import Points, SpectralTable
 
 __all__ = ["AxialScheme", "axial_scheme", "least_axial_scheme"]
 
@@ -76,11 +77,11 @@ class AxialScheme(TableScheme):
     def _radius_rule(self, part: AxialPart) -> RadiusRule:
         return RADII[self.radii if part.has_strata else "iid"]
 
-    def model(self, points: FloatArray, *, approximate: bool = False) -> AxialModel:
-        return AxialModel(self.measure, points, approximate)
+    def model(self, points: ArrayLike | Points, *, approximate: bool = False) -> AxialModel:
+        return AxialModel(self.measure, self.table.points(points), approximate)
 
     def typical_model(self, pairs: int) -> AxialModel:
-        return self.model(typical_differences(self.rows, pairs), approximate=True)
+        return self.model(Points(typical_differences(self.rows, pairs), 1), approximate=True)
 
 
 @final
@@ -88,11 +89,11 @@ class AxialScheme(TableScheme):
 class AxialModel(BaseVarianceModel):
     """The variance of an axial scheme for the decomposed table ``measure``.
 
-    ``differences``: D, shape (m, d); ``approximate``: whether to use at most 256 strata.
+    ``points``: m differences D; ``approximate``: whether to use at most 256 strata.
     """
 
     measure: AxialTable
-    differences: FloatArray
+    points: Points
     approximate: bool = False
 
     @cached_property
@@ -106,7 +107,7 @@ class AxialModel(BaseVarianceModel):
 
     @cached_property
     def means(self) -> tuple[FloatArray, FloatArray]:
-        D, masses = self.differences, self.masses[:, None]
+        D, masses = self.points.values, self.masses[:, None]
         mean = np.array([p.mean(D) for p in self.measure.parts]) / masses
         square = np.array([p.second_moment(D) for p in self.measure.parts]) / masses**2
         return mean, square
@@ -114,9 +115,10 @@ class AxialModel(BaseVarianceModel):
     def variance(
         self, n_per_part: Sequence[int], *, coupling: str = "iid", radii: Radii = "iid"
     ) -> tuple[FloatArray, FloatArray]:
-        total, most = np.zeros(len(self.differences)), _STRATA if self.approximate else None
+        D, most = self.points.values, _STRATA if self.approximate else None
+        total = np.zeros(len(D))
         for part, n in zip(self.measure.parts, n_per_part, strict=True):
-            total += part.variance(self.differences, n, radii, most=most)
+            total += part.variance(D, n, radii, most=most)
         return total, np.zeros_like(total)
 
 
@@ -136,8 +138,8 @@ def axial_scheme(
     options: dict[str, Any] = {"rows": rows, "n_rows": n_rows, "radii": radii}
     if len(measure.parts) > n:
         return AxialScheme.of(measure, (n,), pooled=True, **options)
-    differences = typical_differences(rows, PAIRS_FOR_COUPLING)
-    model = AxialModel(measure, differences, approximate=True)
+    points = Points(typical_differences(rows, PAIRS_FOR_COUPLING), 1)
+    model = AxialModel(measure, points, approximate=True)
     return AxialScheme.of(measure, split(model, n, allocation=allocation), **options)
 
 
@@ -153,8 +155,8 @@ def least_axial_scheme(
     """
     if not all(part.deviation > 0.0 for part in scheme.table.parts):
         return scheme
-    differences = typical_differences(scheme.rows, PAIRS_FOR_COUPLING)
-    model: BaseVarianceModel = scheme.model(differences, approximate=True)
+    points = Points(typical_differences(scheme.rows, PAIRS_FOR_COUPLING), 1)
+    model: BaseVarianceModel = scheme.model(points, approximate=True)
     best, least = scheme, float(np.mean(scheme.variance_of(model)[0]))
     for decomposition in _COMPARED:
         measure = _decompose(scheme.table, decomposition)
@@ -162,7 +164,7 @@ def least_axial_scheme(
             continue
         options: dict[str, Any] = {"allocation": allocation, "radii": radii}
         other = axial_scheme(measure, n, scheme.rows, scheme.n_rows, **options)
-        model = AxialModel(measure, differences, approximate=True)
+        model = AxialModel(measure, points, approximate=True)
         value = float(np.mean(other.variance_of(model)[0]))
         if value < least:
             best, least = other, value

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
+from spectra.base.accuracy import ABSENT, DENSITY
 from spectra.base.arrays import ComplexArray, FloatArray, IntArray
 from spectra.table import Shifts
 
@@ -24,13 +25,13 @@ Selection = Literal["real+", "real-", "imaginary+", "modulus"]
 SELECTIONS: tuple[Selection, ...] = ("real+", "real-", "imaginary+", "modulus")
 
 # Imaginary parts of roots, and distances of zeros, that count as 0: rounding moves double roots.
-_ROOT_TOLERANCE = 1e-7
+_ROOT_TOLERANCE = 1e5 * DENSITY
 # Tolerance for parallel shifts and for ratios of lengths: rounding of coordinates.
-_TOLERANCE = 1e-12
+_TOLERANCE = DENSITY
 # Parallel shifts form one part if they are multiples of the shortest one, up to this multiple.
 _LARGEST_STEP = 64
 # A sum of weights below this, relative to their absolute sum, counts as 0.
-_CANCELLED = 1e-15
+_CANCELLED = 10.0 * ABSENT
 
 
 @final

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from rf.schemes.axial_part import AxialPart
 from rf.schemes.complex_table import Modulation, Selection
+from spectra.base.accuracy import SAME
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 from spectra.table import FrequencySample, SpectralTable
@@ -31,7 +32,7 @@ DECOMPOSITIONS: dict[Decomposition, tuple[Selection, ...]] = {
     "polar": ("modulus",),
 }
 #: A part with less than this fraction of the mass is left out: a bias below single precision.
-NEGLIGIBLE = 1e-8
+NEGLIGIBLE = 10.0 * SAME
 
 
 @final

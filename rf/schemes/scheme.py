@@ -1,7 +1,7 @@
 """The interface of schemes: how features are sampled, and the expected error of the kernel matrix.
 
-:mod:`rf.schemes.table_scheme` draws frequencies from a table, :mod:`rf.schemes.complex` from the
-parts of a complex measure.  The schemes in :mod:`rf.dot_product` design features for the data.
+:mod:`rf.schemes.table_scheme` draws frequencies from a table, :mod:`rf.schemes.complex_scheme` from
+the parts of a complex measure.  The schemes in :mod:`rf.dot_product` design features for the data.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from rf.sampling.frequencies import FeatureMap
+from rf.feature_maps.feature_map import FeatureMap
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
-from spectra.table import SpectralTable
+from spectra.table import Points
 
 __all__ = ["DesignedScheme", "Scheme"]
 
@@ -42,8 +43,8 @@ class Scheme(ABC):
         """Draw the features: at most ``n_columns`` columns."""
 
     @abstractmethod
-    def variance(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Exact variance of the estimate at distances, or at differences of shape (n, d).
+    def variance(self, points: ArrayLike | Points) -> tuple[FloatArray, FloatArray]:
+        """Exact variance of the estimate at points as :meth:`SpectralTable.points` takes them.
 
         Returns the variance, and a bound of its numerical error.
         """
@@ -59,17 +60,6 @@ class Scheme(ABC):
     def explain(self) -> str:
         """What was chosen and why, in plain text."""
 
-    def radial_table(self, quantity: str) -> SpectralTable:
-        """The table if it is radial; otherwise ParameterError that ``quantity`` needs one."""
-        table: SpectralTable | None = self.table
-        if table is not None and table.is_radial:
-            return table
-        raise ParameterError(
-            f"{quantity} is known for radial kernels that are drawn from a table, and these "
-            f"features were made by the method {self.method!r}. Compare variance(...), if it is "
-            "known, with eps**2."
-        )
-
 
 class DesignedScheme(Scheme):
     """Features designed for the data: their error is known on the data only."""
@@ -79,7 +69,7 @@ class DesignedScheme(Scheme):
     counts = ()
     compared: Any = ()
 
-    def variance(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def variance(self, points: ArrayLike | Points) -> tuple[FloatArray, FloatArray]:
         raise ParameterError(
             "The variance at a distance is known for features that are drawn from a table, and "
             f"these were designed for the data ({self.method}). Their expected error on the data "

@@ -13,26 +13,26 @@ from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
+from numpy.typing import ArrayLike
 
+from rf.feature_maps.feature_map import FeatureMap, FourierMap, Frequencies
 from rf.inputs.rows import graded_distances, sample_of_rows, typical_differences, typical_distances
 from rf.sampling.frequencies import (
     COUPLINGS,
     Allocation,
-    FeatureMap,
-    FourierMap,
-    Frequencies,
     Radii,
     draw_frequencies,
     pooled_frequencies,
 )
 from rf.schemes.scheme import Scheme
 from spectra.base.arrays import FloatArray
-from spectra.base.piecewise import Chart, fit
+from spectra.base.fitting import fit
+from spectra.base.piecewise import Chart
 from spectra.errors import ParameterError
-from spectra.table import SpectralTable
+from spectra.table import Points, SpectralTable
 
 if TYPE_CHECKING:
-    from rf.inputs.tables import Layout
+    from rf.inputs.tables import DesignCounts
     from rf.variance.allocation import CouplingScore
     from rf.variance.variance import BaseVarianceModel
 
@@ -79,19 +79,19 @@ class SamplingOptions:
     digest: str = ""
     n_rows: int = 1
 
-    def with_layout(self, layout: Layout, n_components: int) -> SamplingOptions:
+    def with_design(self, design: DesignCounts, n_components: int) -> SamplingOptions:
         """The same options with the coupling and the counts of a designed measure."""
-        if self.coupling not in ("auto", layout.coupling):
+        if self.coupling not in ("auto", design.coupling):
             raise ParameterError(
                 f"coupling={self.coupling!r} does not fit the design: errors from its large masses "
-                f"cancel only for coupling={layout.coupling!r}. Take that, or coupling='auto'."
+                f"cancel only for coupling={design.coupling!r}. Take that, or coupling='auto'."
             )
-        if n_components < layout.columns:
+        if n_components < design.columns:
             raise ParameterError(
-                f"The design fills {layout.columns} columns, and n_components is {n_components}. "
+                f"The design fills {design.columns} columns, and n_components is {n_components}. "
                 "Ask for as many, or design for fewer (n_components=)."
             )
-        return replace(self, coupling=layout.coupling, counts=layout.counts)
+        return replace(self, coupling=design.coupling, counts=design.counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,15 +143,14 @@ class TableScheme(Scheme):
         signed = self.table.is_symmetric
         return FourierMap.of(drawn, min(n_columns, 2 * len(drawn)), rng, signed=signed)
 
-    def model(self, points: FloatArray, *, approximate: bool = False) -> BaseVarianceModel:
-        """The variance model of the table at distances, or at differences of shape (n, d)."""
+    def model(self, points: ArrayLike | Points, *, approximate: bool = False) -> BaseVarianceModel:
+        """The variance model of the table at points as :meth:`SpectralTable.points` takes them."""
         return model_at(self.table, points, approximate=approximate)
 
-    def variance(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        if not self.table.is_radial:
-            return self.variance_of(self.model(self._check_differences(points)))
-        value, error = _interpolate(lambda z: self.variance_of(self.model(z)), points.ravel())
-        return value.reshape(points.shape), error.reshape(points.shape)
+    def variance(self, points: ArrayLike | Points) -> tuple[FloatArray, FloatArray]:
+        asked: Points = self.table.points(points).checked()
+        value, error = _interpolate(lambda at: self.variance_of(self.model(at)), asked.flat)
+        return value.reshape(asked.shape), error.reshape(asked.shape)
 
     def variance_of(self, model: BaseVarianceModel) -> tuple[FloatArray, FloatArray]:
         """The variance at the points of a model, and a bound of its numerical error."""
@@ -160,27 +159,11 @@ class TableScheme(Scheme):
             return value, np.zeros_like(value)
         return model.variance(self.counts, coupling=self.coupling, radii=self.radii)
 
-    def _check_differences(self, points: FloatArray) -> FloatArray:
-        """Differences D = x - y as an array of shape (n, d)."""
-        D = np.atleast_2d(points)
-        if not np.all(np.isfinite(D)):
-            raise ParameterError(
-                "The variance was asked for at a difference that is not finite: "
-                f"{D[~np.isfinite(D)][0]}."
-            )
-        if D.ndim != 2 or D.shape[1] != self.table.dim:
-            raise ParameterError(
-                f"The variance of {self.table.formula} was asked for at an array of shape "
-                f"{points.shape}. It depends on the difference D = x - y and not on its length "
-                f"alone: give an array of shape (n, {self.table.dim})."
-            )
-        return D
-
     def typical_model(self, pairs: int) -> BaseVarianceModel:
         """Approximate variance model at typical distances, or at ``pairs`` random pairs of rows."""
         radial = self._radial
         if radial is None:
-            return self.model(typical_differences(self.rows, pairs), approximate=True)
+            return self.model(Points(typical_differences(self.rows, pairs), 1), approximate=True)
         table, shift = radial
         return _cached_model(table, typical_distances(self.rows, shift).tobytes())
 
@@ -194,8 +177,8 @@ class TableScheme(Scheme):
     def _mean_square_kernel(self) -> float:
         """Mean of the squared kernel of the table over pairs of different rows."""
         if self._radial is None:
-            differences = typical_differences(self.rows, PAIRS_FOR_NORM)
-            return float(np.mean(model_at(self.table, differences, approximate=True).kernel ** 2))
+            D = Points(typical_differences(self.rows, PAIRS_FOR_NORM), 1)
+            return float(np.mean(model_at(self.table, D, approximate=True).kernel ** 2))
         radial, shift = self._radial
         z, shares = graded_distances(self.rows, shift)
         return float(shares @ model_at(radial, z, approximate=True).kernel ** 2)
@@ -205,7 +188,7 @@ class TableScheme(Scheme):
             return float("nan")
         typical = self.typical_model(PAIRS_FOR_ERROR)
         square = self.variance_of(typical)[0] + self._square_bias(typical) + extra_variance
-        at_zero = self.model(np.zeros((1, self.table.dim)), approximate=True)
+        at_zero = self.model(Points(np.zeros((1, self.table.dim)), 1), approximate=True)
         square_at_zero = float(np.max(self._square_bias(at_zero))) + extra_variance
         # At D = 0 the estimate of a symmetric kernel is constant: the sum of its weights.
         if self.pooled or not self.table.is_symmetric:
@@ -215,9 +198,10 @@ class TableScheme(Scheme):
 
     def _square_bias(self, model: BaseVarianceModel) -> FloatArray | float:
         """Squared bias at the points of a model, or a bound if the kernel is not known."""
-        if self.kernel is None or not isinstance(z := getattr(model, "z", None), np.ndarray):
+        if self.kernel is None:
             return self.bias**2
-        return np.asarray((self.kernel(z) - self.table.expected_kernel(z)) ** 2)
+        points = model.points
+        return np.asarray((self.kernel(points.values) - self.table.expected_kernel(points)) ** 2)
 
     def explain(self) -> str:
         masses = ", ".join(f"{float(p.mass):.4g}" for p in self.table.parts)
@@ -253,22 +237,23 @@ def relative_error(
 
 
 def _interpolate(
-    variance: Callable[[FloatArray], tuple[FloatArray, FloatArray]], z: FloatArray
+    variance: Callable[[Points], tuple[FloatArray, FloatArray]], points: Points
 ) -> tuple[FloatArray, FloatArray]:
     """A variance at many distances z, by polynomials in z^(1/4) if these are accurate enough."""
+    z = points.values
     largest = float(z.max(initial=0.0))
-    if z.size < _MANY or not (np.all(z >= 0.0) and 0.0 < largest < np.inf):
-        return variance(z)
+    if points.axes or z.size < _MANY or not (np.all(z >= 0.0) and 0.0 < largest < np.inf):
+        return variance(points)
 
     def sample(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        value, error = variance(t.ravel() ** 4)
+        value, error = variance(Points(t.ravel() ** 4, 0))
         return value.reshape(t.shape), error.reshape(t.shape), np.zeros(len(t))
 
     ends = np.linspace(0.0, largest**0.25, 5)
     panels = fit(sample, ends, Chart(root=4), tolerance=_RESOLVED, bisections=3, keep=True)
     error = float(panels.series_errors.max())
     if error > 1e-3 * float(np.abs(panels.series).max()):
-        return variance(z)
+        return variance(points)
     return np.maximum(panels(z), 0.0), np.full(z.shape, error)
 
 
@@ -315,7 +300,7 @@ def _choose_scheme(table: Any, n: int, options: SamplingOptions) -> TableScheme:
     if len(couplings) > 1 or options.allocation == "optimal":
         model = scheme.typical_model(PAIRS_FOR_COUPLING)
     else:
-        model = scheme.model(np.zeros((0, table.dim)))  # the masses suffice
+        model = scheme.model(Points(np.zeros((0, table.dim)), 1))  # the masses suffice
     if len(couplings) == 1:
         counts = split(model, n, allocation=options.allocation, coupling=couplings[0])
         return replace(scheme, coupling=couplings[0], counts=counts)
@@ -359,19 +344,13 @@ def _is_coupled(table: SpectralTable) -> bool:
 
 
 def model_at(
-    table: SpectralTable, points: FloatArray, *, approximate: bool = False
+    table: SpectralTable, points: ArrayLike | Points, *, approximate: bool = False
 ) -> BaseVarianceModel:
-    """The variance model at distances, or at differences of shape (n, d)."""
+    """The variance model at points; of k(D + r) with one shift r, that of k at D + r."""
     from rf.variance.variance import VarianceModel
 
-    single = table.one_shift()
-    if single is None:
-        return VarianceModel(table, points, approximate)
-    even, shift = single
-    points = points + shift if points.ndim == 2 else points
-    if even.is_radial and points.ndim == 2:
-        points = np.linalg.norm(points, axis=1)
-    return VarianceModel(even, points, approximate)
+    even, shift = table.one_shift() or (table, np.zeros(table.dim))
+    return VarianceModel(even, table.points(points).shifted(shift), approximate)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)

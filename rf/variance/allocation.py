@@ -20,7 +20,9 @@ from rf.sampling.coupling import CosineLaw, Coupling, Radii, pairs_across, pairs
 from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, Allocation, checked_choice
 from rf.variance.variance import BaseVarianceModel, VarianceModel
 from spectra.base.accuracy import EPS
+from spectra.base.limits import check_time
 from spectra.errors import ParameterError
+from spectra.table.points import Points
 
 if TYPE_CHECKING:
     from spectra.table import SpectralTable
@@ -100,7 +102,8 @@ def allocate(
         )
     model = distances
     if not isinstance(model, VarianceModel):
-        model = VarianceModel(table, np.zeros(0) if model is None else np.asarray(model, float))
+        no_points = Points(np.zeros((0, table.dim)), 1)
+        model = VarianceModel(table, no_points if model is None else model)
     return split(model, n, allocation=allocation, coupling=coupling)
 
 
@@ -115,9 +118,9 @@ def split(
     parts = model.masses.size
     if allocation == "optimal" and parts > 1:
         if isinstance(model, VarianceModel) and model.table.joint_columns is not None:
-            split_like = checked_choice(COUPLINGS, coupling, "coupling").split_like
+            split_computed_for = checked_choice(COUPLINGS, coupling, "coupling").split_computed_for
             few = min(n, max(_EXACT_SPLIT, parts))
-            counts = optimal_split(model, few, COUPLINGS[split_like or coupling])
+            counts = optimal_split(model, few, COUPLINGS[split_computed_for or coupling])
             return counts if few == n else apportion(counts, n)
         # Rounding errors can make a variance of 0 negative.
         weights = np.sqrt(np.maximum(np.mean(model.part_variance, axis=1), 0.0))
@@ -158,6 +161,7 @@ def optimal_split(model: VarianceModel, n: int, coupling: Coupling) -> tuple[int
         for p, q in combinations(range(parts), 2):
             both, best, least = counts[p] + counts[q], counts, value(counts, p, q)
             for m in range(1, both):
+                check_time()
                 trial = [*counts]
                 trial[p], trial[q] = m, both - m
                 if (trial_value := value(trial, p, q)) < least - least_gain:

@@ -32,9 +32,12 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from rf.variance.characteristic_grid import Grid, evaluate_grid, make_grid, panels_with_cusps
+from spectra.base.accuracy import MASS, SAME
 from spectra.base.arrays import FloatArray, panel_rule
+from spectra.base.fitting import fit
 from spectra.base.harmonics import orthonormal_sequence, wave_coefficients
-from spectra.base.piecewise import Chart, Piecewise, fit
+from spectra.base.limits import check_time
+from spectra.base.piecewise import Chart, Piecewise
 
 if TYPE_CHECKING:
     from spectra.table import RadialLaw
@@ -50,9 +53,9 @@ __all__ = [
 ]
 
 # Largest error of phi on a panel.
-_TOLERANCE = 1e-10
-# A density that falls like w^(-2 nu - 1) makes phi behave like x^(2 nu) at 0: panels are polynomials
-# in x^(1/_ROOT).  After so many halvings a panel is kept whatever its error.
+_TOLERANCE = MASS
+# A density that falls like w^(-2 nu - 1) makes phi behave like x^(2 nu) at 0: panels are
+# polynomials in x^(1/_ROOT).  After so many halvings a panel is kept whatever its error.
 _ROOT, _MOST_HALVINGS = 4, 24
 # Threads share these functions; one thread at a time extends them.
 _EXTENDING = Lock()
@@ -75,9 +78,9 @@ _END_HALVINGS = 12
 # Values of cosines that are held at one time (32 MB).
 _COSINES = 4_000_000
 # Smallest jump of the inverse CDF, relative to the radius, that affects a quadrature.
-_LEAST_JUMP = 1e-6
+_LEAST_JUMP = 1e3 * SAME
 # Jumps at a probability nearer to 0 or 1 than this have a negligible effect.
-_END = 2.0**-30
+_END = SAME
 # Cubic splines with this step h have the error h^4 / 384 = 6e-7 for a cosine of frequency 1.  They
 # end at a power of 2 between these numbers.
 _STEP = 1.0 / 8.0
@@ -126,9 +129,15 @@ class CharacteristicFunction:
             # In dimension 1 the mean plane wave is phi.
             return *self._law.plane_wave_enclosure(1, t**_ROOT), np.zeros(len(t))
 
-        chart, limits = Chart(root=_ROOT), {"tolerance": 0.0, "absolute": _TOLERANCE}
-        ends = edges ** (1.0 / _ROOT)
-        new = fit(sample, ends, chart, bisections=_MOST_HALVINGS, keep=True, **limits)
+        new = fit(
+            sample,
+            edges ** (1.0 / _ROOT),
+            Chart(root=_ROOT),
+            tolerance=0.0,
+            absolute=_TOLERANCE,
+            bisections=_MOST_HALVINGS,
+            keep=True,
+        )
         self._panels = new if self._panels is None else Piecewise.join([self._panels, new])
         self._reach = float(edges[-1])
 
@@ -145,8 +154,10 @@ class CharacteristicFunction:
             return value.reshape(x.shape), error.reshape(x.shape)
         self.extend(x_max)
         value, error, panels = np.ones(flat.size), np.zeros(flat.size), self._panels
-        for start in range(0, flat.size if panels is not None else 0, _CHUNK):
+        for start in range(0, 0 if panels is None else flat.size, _CHUNK):
+            check_time()
             part = slice(start, start + _CHUNK)
+            assert panels is not None
             i = panels.panel_at(flat[part])
             value[part] = panels.at(i, panels.position(i, flat[part]))
             error[part] = panels.series_errors[i]

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import i0
 
 from spectra.base.arrays import FloatArray
+from spectra.base.limits import check_time
 from spectra.table import RadialLaw
 
 __all__ = ["Grid", "evaluate_grid", "make_grid", "panels_with_cusps"]
@@ -64,6 +65,7 @@ def make_grid(law: RadialLaw, reach: float) -> Grid:
     cycles = radii * (step / (2.0 * np.pi))
     coefficients = np.zeros(size)
     for start in range(0, radii.size, _CHUNK):
+        check_time()
         part = slice(start, start + _CHUNK)
         index, window = _window(cycles[part] * size)
         terms = window * (weights[part] / _transform(cycles[part]))[:, None]
@@ -78,6 +80,7 @@ def evaluate_grid(law: RadialLaw, grid: Grid, x: FloatArray) -> tuple[FloatArray
     _, step, omitted_mass, values = grid
     value, error = law.tail.plane_wave_enclosure(1, x)
     for start in range(0, x.size, _CHUNK):
+        check_time()
         part = slice(start, start + _CHUNK)
         index, window = _window(x[part] / step)
         # phi is even: its value at a negative index is that at the positive one.

@@ -34,6 +34,7 @@ from rf.variance.characteristic_function import (
 )
 from spectra.base.arrays import FloatArray
 from spectra.base.harmonics import gegenbauer_sequence
+from spectra.base.limits import check_time
 
 if TYPE_CHECKING:
     from spectra.table import RadialLaw
@@ -136,6 +137,7 @@ class PairCovariances:
         degree = _FIRST_DEGREE
         tolerance = _APPROXIMATE_TOLERANCE if self._approximate else _TOLERANCE
         while True:
+            check_time()
             means, bound, most_degree = cosine_means(cosine, self._dim, degree)
             panels = self._count_panels(degree) * (2 - self._approximate)
             a, b = (self.coefficients(degree, panels)[part][1] for part in (first, second))

@@ -73,6 +73,7 @@ class BaseVarianceModel(ABC):
     """
 
     table: Any
+    points: Any
     approximate: bool
 
     @property
@@ -157,31 +158,18 @@ class VarianceModel(BaseVarianceModel):
     All integrals are cached, so the variance for other numbers of frequencies is cheap.  A part
     with shifts t_j along e and weights c_j has :math:`X = \sum_j c_j \cos(w \cdot (D + t_j e))`.
 
-    ``points``: distances if the table is radial, or differences of shape (n, d); ``approximate``:
+    ``points``: as :meth:`SpectralTable.points` takes them; ``approximate``:
     use interpolated plane waves, with an error of 1e-9, and at most 64 strata, since n times the
     variance hardly depends on their number n; error bounds are then not computed.
     """
 
     table: SpectralTable
-    points: FloatArray
+    points: Any
     approximate: bool = False
 
     def __post_init__(self) -> None:
-        points = np.asarray(self.points, dtype=float)
-        points = points if points.ndim == 2 else points.ravel()
-        valid = np.isfinite(points) & ((points >= 0) | (points.ndim == 2))
-        if not np.all(valid):
-            raise ParameterError(
-                "The variance was asked for at a distance that is negative or not finite: "
-                f"{points[~valid][0]}. Distances are finite and at least 0."
-            )
+        points = self.table.points(self.points).flat.checked()
         object.__setattr__(self, "points", points)
-
-    @cached_property
-    def z(self) -> FloatArray:
-        """The distances."""
-        points = self.points
-        return points if points.ndim == 1 else np.linalg.norm(points, axis=1)
 
     @cached_property
     def approximation(self) -> Self:
@@ -208,8 +196,7 @@ class VarianceModel(BaseVarianceModel):
     @cached_property
     def is_joint(self) -> bool:
         """Whether a coupling may make frequencies of different parts dependent."""
-        is_radial = self.points.ndim == 1 or self.table.is_symmetric
-        return is_radial and self.table.joint_columns is not None
+        return self.table.is_symmetric and self.table.joint_columns is not None
 
     @cached_property
     def _shifts(self) -> list[tuple[FloatArray, FloatArray]]:
@@ -241,7 +228,7 @@ class VarianceModel(BaseVarianceModel):
     def _sums(self, terms: Sequence[tuple[float, FloatArray, FloatArray]]) -> WithError:
         """For each part the sum of c_j k~(factor D + t_j) over its shifts t_j; and its error."""
         found = [self._wave(p, factor, t) for p, (factor, t, _) in enumerate(terms)]
-        shape = len(terms), len(self.points)
+        shape = len(terms), *self.points.shape
         value = [wave @ c for (wave, _), (*_, c) in zip(found, terms, strict=True)]
         error = [e @ np.abs(c) for (_, e), (*_, c) in zip(found, terms, strict=True)]
         return np.reshape(value, shape), np.reshape(error, shape)
@@ -252,26 +239,22 @@ class VarianceModel(BaseVarianceModel):
         for g in self.table.parts[p].groups:
             wave, bound = self._group_wave(p, g, factor, shifts)
             value, error = value * wave, error + bound
-        shape = len(self.points), len(shifts)
+        shape = *self.points.shape, len(shifts)
         return np.broadcast_to(value, shape), np.broadcast_to(error, shape)
 
     def _group_wave(self, p: int, group: Group, factor: float, shifts: FloatArray) -> WithError:
         """The factor of a group in :meth:`_wave`; parts without shifts may share it."""
         key = group, factor, p if len(shifts) > 1 or shifts.any() else None
         if key not in self._waves:
-            if self.points.ndim == 1:
-                z = factor * self.points[:, None]
-            else:
-                v = group.own(factor * self.points[:, None] + shifts)
-                z = np.linalg.norm(v, axis=-1) if group.is_coupled else v
-            if not group.is_coupled:
-                wave = group.law.characteristic_function(z)
-            elif self.approximate:
+            points = self.points.moved(lambda v: factor * v).and_offsets(shifts)
+            if group.is_coupled and self.approximate:
                 pairs, index = self._pairs[p, group]
+                z = group.own(points).norms.values
                 wave = pairs.plane_wave(index, z), np.zeros(z.shape)
             else:
-                value, _ = group.wave_at(group.size(self.table.dim), z)
-                wave = value, np.full(z.shape, MEAN_ERROR)
+                wave = group.wave(self.table.dim, points)
+                if group.is_coupled:
+                    wave = wave[0], np.full(wave[0].shape, MEAN_ERROR)
             self._waves[key] = wave
         return self._waves[key]
 
@@ -302,12 +285,9 @@ class VarianceModel(BaseVarianceModel):
 
     def _vectors(self, p: int, group: Group) -> Vectors:
         """The vectors D + t_j e of a part in the columns of a group, and the weights c_j."""
-        if self.points.ndim == 1:
-            return self.points[:, None], np.ones(1)
-        if self.table.parts[p].shifts is None and self.table.is_symmetric:
-            return group.distances(self.points)[:, None], np.ones(1)
         offsets, weights = self._shifts[p]
-        return group.own(self.points[:, None] + offsets), weights
+        own = group.own(self.points.and_offsets(offsets))
+        return own.norms.values if self.table.is_symmetric else own.values, weights
 
     @property
     def kernel(self) -> FloatArray:
@@ -332,12 +312,12 @@ class VarianceModel(BaseVarianceModel):
         """Variance of the estimate at each point, and a bound of its numerical error."""
         counts = _check_counts(n_per_part, len(self.table.parts))
         chosen = self._check_coupling(coupling, radii)
-        if not len(self.points):
+        if not self.points.shape[0]:
             return np.zeros(0), np.zeros(0)
         shares = self.masses**2 / np.array(counts)
         total = (1.0 / np.array(counts)) @ self.part_variance
         error = 2.0 * (self.bounds[:, None] * self._first_means[1] + 2.0 * self._squares[1])
-        errors = shares @ error if len(shares) else np.zeros(len(self.points))
+        errors = shares @ error if len(shares) else np.zeros(self.points.shape)
         for p, n in enumerate(counts):
             if n > 1:
                 value, bound = self._pair_mean(p, n, chosen, radii, sum(counts))
@@ -360,7 +340,7 @@ class VarianceModel(BaseVarianceModel):
         if len(groups) == 1:
             mean = self._first_means[0][p]
             return self._group_pairs(p, groups[0], mean, *options)
-        product, squares, bound = np.ones((3, len(self.points)))
+        product, squares, bound = np.ones((3, *self.points.shape))
         bound, zero = 0.0 * bound, np.zeros((1, self.table.dim))
         for g in groups:
             mean = self._group_wave(p, g, 1.0, zero)[0][:, 0]
@@ -385,7 +365,7 @@ class VarianceModel(BaseVarianceModel):
             return 0.0, 0.0
         pairs, index = self._pairs[p, group]
         dependent = pairs_within(coupling, n, group.size(self.table.dim), total)
-        value, bound = np.zeros((2, len(self.points)))
+        value, bound = np.zeros((2, *self.points.shape))
         if radii == "stratified":
             terms = pairs.terms_of_strata(index, n, [pair.cosine for pair in dependent])
             (value, bound), *terms = terms

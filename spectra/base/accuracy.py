@@ -23,10 +23,11 @@ __all__ = [
     "REACH",
     "SAME",
     "SERIES",
+    "SINGLE",
     "VALUE",
 ]
 
-# --- the contract: docs/decisions/0007 and 0018 ---------------------------------------------------
+# --- the contract: docs/decisions/0007 and 0013 ---------------------------------------------------
 
 #: Largest error of w |rho(w)|, relative to its largest value.
 DENSITY = 1e-12
@@ -34,12 +35,14 @@ DENSITY = 1e-12
 ABSENT = 1e-16
 #: Largest error of a mass, relative to the total mass.
 MASS = 1e-10
-#: Largest error of a quantile in probability that a table accepts by default.
-PROBABILITY = 1e-9
+#: Largest error of the quantiles of a table in probability, unless another one is requested.
+PROBABILITY = 1e-12
 
 # --- doubles --------------------------------------------------------------------------------------
 
 EPS = float(np.finfo(float).eps)
+#: The same of single precision, in which users may give data.
+SINGLE = float(np.finfo(np.float32).eps)
 #: Rounding of a value of a formula, or of the last few operations of a sum of logarithms.
 VALUE = 8.0 * EPS
 #: Squares of exp(LARGEST_LOG) are doubles.

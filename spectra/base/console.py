@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import sys
-from argparse import SUPPRESS, ArgumentParser
-from collections.abc import Callable
+from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from spectra.base.limits import TIME_LIMIT_VARIABLE, limit_from, time_limit
 from spectra.errors import ParameterError, SpectraError
 
-__all__ = [
-    "ENVIRONMENT_HELP",
-    "PICTURE_SUFFIXES",
-    "add_time_option",
-    "add_version",
-    "check_writable",
-    "run_command",
-]
+__all__ = ["PICTURE_SUFFIXES", "Command", "check_writable", "run_command", "run_commands"]
 
-#: Help on the environment variables of both commands.
-ENVIRONMENT_HELP = (
-    "Environment: SPECTRA_CACHE is the folder of derived tables, or 'off'; SPECTRA_PROGRESS is "
-    "'on' to show a progress line on stderr after two seconds, 'off' to hide it (by default it is "
-    "shown on terminals); SPECTRA_TIME_LIMIT is the processor time in seconds that each step may "
-    "take, or 'none' (10 by default)."
+# Help on the environment variables of both commands.
+_ENVIRONMENT_HELP = (
+    "environment:\n"
+    "  SPECTRA_CACHE       folder of derived tables, or 'off'\n"
+    "  SPECTRA_PROGRESS    'on' shows a progress line on stderr after two seconds, 'off' hides it\n"
+    "                      (by default it is shown on terminals)\n"
+    "  SPECTRA_TIME_LIMIT  processor time in seconds for each step, or 'none' (default: 10)"
 )
 #: Indent of the lines that mark characters of a formula.
 _INDENT = "    "
@@ -33,20 +29,60 @@ _INDENT = "    "
 PICTURE_SUFFIXES = (".png", ".pdf", ".svg")
 
 
-def add_time_option(parser: ArgumentParser) -> None:
-    """Add the option --time-limit to the parser of a command."""
-    parser.add_argument(
-        "--time-limit",
-        default=SUPPRESS,
-        metavar="SECONDS",
-        help=f"processor time for each step, or none (default: {TIME_LIMIT_VARIABLE}, else 10)",
-    )
+@dataclass(frozen=True)
+class Command:
+    """A subcommand: its help, examples of its arguments, and a function that adds its arguments.
+
+    The function is called when the subcommand is used, and sets ``run`` to the function that runs
+    it, which returns the exit status or None.
+    """
+
+    help: str
+    examples: tuple[str, ...]
+    add_arguments: Callable[[ArgumentParser], None]
 
 
-def add_version(parser: ArgumentParser) -> None:
-    """Add the option --version to the parser of a command."""
+class _Subparser(ArgumentParser):
+    """The parser of a command, which adds its arguments on use."""
+
+    command: Command
+
+    def parse_known_args(self, *arguments: Any, **options: Any) -> Any:
+        text = f"processor time for each step, or none (default: {TIME_LIMIT_VARIABLE}, else 10)"
+        self.add_argument("--time-limit", default=SUPPRESS, metavar="SECONDS", help=text)
+        self.command.add_arguments(self)
+        return super().parse_known_args(*arguments, **options)
+
+
+def run_commands(
+    name: str,
+    description: str,
+    commands: Mapping[str, Command],
+    argv: Sequence[str] | None,
+    *,
+    if_interrupted: str,
+) -> int:
+    """Parse the arguments of a command line and run its subcommand, see :func:`run_command`."""
+    raw = RawDescriptionHelpFormatter
+    parser = ArgumentParser(name, None, description, _ENVIRONMENT_HELP, formatter_class=raw)
     text = f"%(prog)s of kernel-spectra {version('kernel-spectra')}"
     parser.add_argument("--version", action="version", version=text)
+    subparsers = parser.add_subparsers(
+        required=True, metavar="COMMAND", dest="command", parser_class=_Subparser
+    )
+    for word, command in commands.items():
+        lines = "\n".join(f"  {name} {word} {example}".rstrip() for example in command.examples)
+        subparser = subparsers.add_parser(
+            word, help=command.help, epilog=f"examples:\n{lines}", formatter_class=raw
+        )
+        subparser.command = command
+    arguments = parser.parse_args(argv)
+    return run_command(
+        name,
+        lambda: int(arguments.run(arguments) or 0),
+        if_interrupted=if_interrupted,
+        limit=getattr(arguments, "time_limit", None),
+    )
 
 
 def run_command(

@@ -48,7 +48,7 @@ class Enclosure:
 
     def __add__(self, other: Enclosure) -> Enclosure:
         mid = self.mid + other.mid
-        rounding = 2.0**-53 * abs(mid)
+        rounding = 0.5 * EPS * abs(mid)
         return Enclosure(mid, self.rad + other.rad + rounding, self.rigorous and other.rigorous)
 
     def __neg__(self) -> Enclosure:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spectra.base.accuracy import SINGLE
 from spectra.errors import DataError, ParameterError
 
 __all__ = [
@@ -47,7 +48,7 @@ def real_array(
     """
     try:
         array = np.asarray(value)
-        if array.dtype.kind == "O" and all(isinstance(entry, Integral) for entry in array.flat):
+        if array.dtype == object and all(isinstance(entry, Integral) for entry in array.flat):
             array = array.astype(float)  # integers of more than 64 bits
     except ValueError as cause:
         raise error(f"{name} must be real numbers, in rows of equal length.") from cause
@@ -98,8 +99,8 @@ def check_differences(differences: ArrayLike, kind: str) -> FloatArray:
     return D
 
 
-#: Largest error in the norm of a unit row; float32 data have about 1e-7.
-NORM_TOLERANCE = 1e-6
+#: Largest error in the norm of a unit row, whose entries may be in single precision.
+NORM_TOLERANCE = 8.0 * SINGLE
 
 
 def check_unit_norms(norms: FloatArray, what: str) -> None:

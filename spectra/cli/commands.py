@@ -6,19 +6,13 @@ import argparse
 import importlib
 import json
 import sys
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spectra.base.console import (
-    ENVIRONMENT_HELP,
-    PICTURE_SUFFIXES,
-    add_time_option,
-    add_version,
-    check_writable,
-    run_command,
-)
+from spectra.base.console import PICTURE_SUFFIXES, Command, check_writable, run_commands
 from spectra.errors import FormulaError, ParameterError, TableFileError
 
 if TYPE_CHECKING:
@@ -27,128 +21,155 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 
-_REPEATED = {"action": "append", "default": [], "metavar": "NAME=NUMBER"}
-#: Arguments of ``add_argument`` for options that are not strings.
-_ARGUMENTS: dict[str, dict[str, Any]] = {
-    "--dim": {"type": int},
-    "--metric": {"choices": ("l2", "l1"), "default": "l2"},
-    "--set": _REPEATED,
-    "--assume": _REPEATED,
-    "--json": {"action": "store_true"},
-    "--plot": {"type": Path},
-    "--out": {"type": Path},
-    "--u-error": {"type": float},
-    "--z-max": {"type": float},
-    "--objective": {"choices": ("mass", "variance"), "default": "variance"},
-    "action": {"choices": ("list", "clear")},
-    "--port": {"type": int, "default": 8765},
-    "--no-browser": {"action": "store_true"},
-}
-_PARAMETERS = {"--set": "value of a parameter, a number or a list [A,B,...]; may be repeated"}
-_KERNEL_OPTIONS = {
-    "kernel": "a formula in z (or u), a name in the catalogue, or a sum or product of such kernels "
-    "of groups of columns, as in '(exp(-z**2)).on([0, 1])*(exp(-z)).on([2])'",
-    "--dim": "dimension",
-    "--metric": "z is the Euclidean distance (l2) or the sum of coordinate distances (l1)",
-    "--support": "the kernel is zero beyond this distance",
-    **_PARAMETERS,
-}
-#: The help of each command and of its options, without --time-limit, --tol and --n-components.
-_COMMANDS: dict[str, tuple[str, dict[str, str]]] = {
-    "catalogue": ("list the named kernels", {}),
-    "check": (
-        "is the kernel a difference of positive definite kernels?",
-        _KERNEL_OPTIONS
-        | {
-            "--dim": "dimension; by default, print the condition on d",
-            "--assume": "an exponent that the formula does not show: smoothness, decay or origin "
-            "(docs/verdict.md); may be repeated",
-            "--json": "print JSON",
-            "--plot": "file for a plot of the kernel and its singularities (.png)",
-        },
-    ),
-    "variogram": (
-        "is a formula a variogram, and in which dimensions?",
-        {
-            "gamma": "a formula in z that is 0 at z = 0, or a covariance in the catalogue",
-            "--dim": "dimension; by default 1, 2 and 3",
-            "--reach": "distance beyond which gamma is constant",
-            **_PARAMETERS,
-        },
-    ),
-    "derive": (
-        "derive the measure and tabulate its parts",
-        _KERNEL_OPTIONS
-        | {
-            "--out": "file for the table (.npz)",
-            "--plot": "file for a plot of the kernel and its spectral density (.png)",
-            "--u-error": "largest error of the inverse CDFs, in probability",
-            "--route": "also print the density by this route: lookup, periodic, series, symbolic "
-            "or numeric",
-        },
-    ),
-    "cache": ("list or delete the saved tables", {"action": "list the tables, or delete them all"}),
-    "design": (
-        "design a measure for a range of distances",
-        _KERNEL_OPTIONS
-        | {
-            "--z-max": "largest distance; by default the support of the kernel, 2 on the sphere",
-            "--objective": "with --tol: minimise the total mass, or the variance of features",
-            "--plot": "file for a plot of kernel, error and atoms (.png)",
-        },
-    ),
-    "explore": (
-        "try kernels in a local web app",
-        {"--port": "port on 127.0.0.1; 0 for any", "--no-browser": "only print the address"},
-    ),
-    "tour": (
-        "demonstrate the packages on real data, in about a minute",
-        {"--out": "file for the plots, tour.png by default"},
-    ),
-}
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit status, see :func:`run_command`."""
-    arguments = _parser().parse_args(argv)
-    limit = getattr(arguments, "time_limit", None)
-    if_interrupted = "no partial file remains"
-    return run_command(
-        "spectra", lambda: _run(arguments), if_interrupted=if_interrupted, limit=limit
+    description = "Spectral measures of stationary kernels: existence, tables and designs."
+    interrupted = "no partial file remains"
+    return run_commands("spectra", description, _COMMANDS, argv, if_interrupted=interrupted)
+
+
+# --- arguments ------------------------------------------------------------------------------------
+
+
+def _add_parameters(parser: ArgumentParser) -> None:
+    text = "value of a parameter, a number or a list [A,B,...]; may be repeated"
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER", help=text)
+
+
+def _add_kernel(parser: ArgumentParser, *, dim: str = "") -> None:
+    """Add the options of a kernel; ``dim`` is the help of --dim if this option is not required."""
+    parser.add_argument(
+        "kernel",
+        help="a formula in z (or u), a name in the catalogue, or a sum or product of such kernels "
+        "of groups of columns, as in '(exp(-z**2)).on([0, 1])*(exp(-z)).on([2])'",
     )
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    check_writable(getattr(arguments, "plot", None), PICTURE_SUFFIXES)
-    suffixes = PICTURE_SUFFIXES if arguments.command == "tour" else (".npz",)
-    check_writable(getattr(arguments, "out", None), suffixes)
-    return int(globals()[f"_{arguments.command}"](arguments) or 0)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="spectra",
-        description="Spectral measures of stationary kernels: existence, tables and designs.",
-        epilog=ENVIRONMENT_HELP,
+    parser.add_argument("--dim", type=int, required=not dim, help=dim or "dimension")
+    parser.add_argument(
+        "--metric",
+        choices=("l2", "l1"),
+        default="l2",
+        help="z is the Euclidean distance (l2) or the sum of coordinate distances (l1)",
     )
-    add_version(parser)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
-    for name, (text, options) in _COMMANDS.items():
-        command = commands.add_parser(name, help=text)
-        add_time_option(command)
-        for option, description in options.items():
-            settings = _ARGUMENTS.get(option, {})
-            if option == "--dim":
-                settings = settings | {"required": name in ("derive", "design")}
-            command.add_argument(option, help=description, **settings)
-        if name == "tour":
-            command.set_defaults(out=Path("tour.png"))
-        if name == "design":
-            goal = command.add_mutually_exclusive_group(required=True)
-            goal.add_argument("--tol", type=float, help="largest error of the kernel")
-            columns = "minimise the error for this number of columns"
-            goal.add_argument("--n-components", "--budget", type=int, metavar="N", help=columns)
-    return parser
+    parser.add_argument("--support", help="the kernel is zero beyond this distance")
+    _add_parameters(parser)
+
+
+def _add_plot(parser: ArgumentParser, content: str) -> None:
+    parser.add_argument("--plot", type=Path, help=f"file for a plot of {content} (.png)")
+
+
+def _add_catalogue(parser: ArgumentParser) -> None:
+    parser.set_defaults(run=_catalogue)
+
+
+def _add_check(parser: ArgumentParser) -> None:
+    _add_kernel(parser, dim="dimension; by default, print the condition on d")
+    parser.add_argument(
+        "--assume",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="an exponent that the formula does not show: smoothness, decay or origin "
+        "(docs/verdict.md); may be repeated",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    _add_plot(parser, "the kernel and its singularities")
+    parser.set_defaults(run=_check)
+
+
+def _add_variogram(parser: ArgumentParser) -> None:
+    text = "a formula in z that is 0 at z = 0, or a covariance in the catalogue"
+    parser.add_argument("gamma", help=text)
+    parser.add_argument("--dim", type=int, help="dimension; by default 1, 2 and 3")
+    parser.add_argument("--reach", help="distance beyond which gamma is constant")
+    _add_parameters(parser)
+    parser.set_defaults(run=_variogram)
+
+
+def _add_derive(parser: ArgumentParser) -> None:
+    _add_kernel(parser)
+    parser.add_argument("--out", type=Path, help="file for the table (.npz)")
+    _add_plot(parser, "the kernel and its spectral density")
+    text = "largest error of the inverse CDFs, in probability"
+    parser.add_argument("--u-error", type=float, help=text)
+    parser.add_argument(
+        "--route",
+        help="also print the density by this route: lookup, periodic, series, symbolic or numeric",
+    )
+    parser.set_defaults(run=_derive)
+
+
+def _add_cache(parser: ArgumentParser) -> None:
+    text = "list the tables, or delete them all"
+    parser.add_argument("action", choices=("list", "clear"), help=text)
+    parser.set_defaults(run=_cache)
+
+
+def _add_design(parser: ArgumentParser) -> None:
+    _add_kernel(parser)
+    parser.add_argument(
+        "--z-max",
+        type=float,
+        help="largest distance; by default the support of the kernel, 2 on the sphere",
+    )
+    parser.add_argument(
+        "--objective",
+        choices=("mass", "variance"),
+        default="variance",
+        help="with --tol: minimise the total mass, or the variance of features",
+    )
+    _add_plot(parser, "kernel, error and atoms")
+    goal = parser.add_mutually_exclusive_group(required=True)
+    goal.add_argument("--tol", type=float, help="largest error of the kernel")
+    columns = "minimise the error for this number of columns"
+    goal.add_argument("--n-components", "--budget", type=int, metavar="N", help=columns)
+    parser.set_defaults(run=_design)
+
+
+def _add_explore(parser: ArgumentParser) -> None:
+    parser.add_argument("--port", type=int, default=8765, help="port on 127.0.0.1; 0 for any")
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+    parser.set_defaults(run=_explore)
+
+
+def _add_tour(parser: ArgumentParser) -> None:
+    text = "file for the plots, tour.png by default"
+    parser.add_argument("--out", type=Path, default=Path("tour.png"), help=text)
+    parser.set_defaults(run=_tour)
+
+
+_COMMANDS = {
+    "catalogue": Command("list the named kernels", ("",), _add_catalogue),
+    "check": Command(
+        "is the kernel a difference of positive definite kernels?",
+        ("'exp(-z)*cos(3*z)' --dim 3", "'(1 - z**2/4)**2' --support 2", "ntk --dim 16 --json"),
+        _add_check,
+    ),
+    "variogram": Command(
+        "is a formula a variogram, and in which dimensions?",
+        ("'1 - exp(-z)*cos(z)'", "'s*(3*z/2 - z**3/2)' --reach 1 --set s=2"),
+        _add_variogram,
+    ),
+    "derive": Command(
+        "derive the measure and tabulate its parts",
+        (
+            "'exp(-z**2/2) - exp(-z**2/8)/2' --dim 3 --out table.npz",
+            "matern --set nu=1.5 --dim 2 --plot matern.png",
+        ),
+        _add_derive,
+    ),
+    "cache": Command("list or delete the saved tables", ("list", "clear"), _add_cache),
+    "design": Command(
+        "design a measure for a range of distances",
+        ("ntk --dim 16 --z-max 1.4 --tol 1e-2", "'1/(1+z)' --dim 3 --z-max 2 --n-components 64"),
+        _add_design,
+    ),
+    "explore": Command("try kernels in a local web app", ("", "--port 0"), _add_explore),
+    "tour": Command("demonstrate the packages on real data, in about a minute", ("",), _add_tour),
+}
+
+
+# --- commands -------------------------------------------------------------------------------------
 
 
 def _catalogue(_: argparse.Namespace) -> None:
@@ -169,6 +190,7 @@ def _check(arguments: argparse.Namespace) -> None:
     from spectra.kernels.catalogue import parse_numbers
     from spectra.verdict import as_data, as_text, existence
 
+    check_writable(arguments.plot, PICTURE_SUFFIXES)
     assumed = parse_numbers(_parse_values("--assume", "smoothness=1.5", arguments.assume))
     kernel = _kernel(arguments)
     verdict = existence(kernel, dim=arguments.dim, **({"assume": assumed} if assumed else {}))
@@ -203,6 +225,8 @@ def _derive(arguments: argparse.Namespace) -> None:
     from spectra.derivation import derive
     from spectra.verdict import existence
 
+    check_writable(arguments.out, (".npz",))
+    check_writable(arguments.plot, PICTURE_SUFFIXES)
     kernel = _kernel(arguments)
     if arguments.route is not None:
         _show_density(kernel, arguments.dim, arguments.route)
@@ -255,6 +279,7 @@ def _cache(arguments: argparse.Namespace) -> None:
 def _design(arguments: argparse.Namespace) -> None:
     from spectra.designs import design
 
+    check_writable(arguments.plot, PICTURE_SUFFIXES)
     kernel = _kernel(arguments)
     z_max = kernel.support if arguments.z_max is None else arguments.z_max
     if z_max == float("inf"):
@@ -273,6 +298,7 @@ def _design(arguments: argparse.Namespace) -> None:
 
 
 def _tour(arguments: argparse.Namespace) -> Any:
+    check_writable(arguments.out, PICTURE_SUFFIXES)
     # The tour and the web app use the package rf, which spectra must not import at its start.
     return importlib.import_module("rf.papers.tour").run(arguments.out)
 

@@ -16,6 +16,7 @@ from itertools import pairwise
 import sympy
 from mpmath import mp
 
+from spectra.base.limits import check_time
 from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.expansions.elementary import limit
@@ -23,7 +24,7 @@ from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, si
 from spectra.formula.expansions.expand import expand_at
 from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.parsing import Z
-from spectra.formula.pieces import exponential_terms
+from spectra.formula.pieces import LONGEST_SUM, expanded_length, exponential_terms, factorize
 
 __all__ = ["is_complete_bernstein", "is_completely_monotone"]
 
@@ -54,9 +55,14 @@ def is_completely_monotone(expr: sympy.Expr) -> bool:
 
 @lru_cache(maxsize=2000)
 def _is_monotone(expr: sympy.Expr, derivatives: int) -> bool:
+    check_time()
     if not expr.has(Z) or expr == Z:
         return bool(expr != Z and expr.is_nonnegative)
-    if _is_monotone_composition(expr, derivatives) or _is_polynomial_times_exponential(expr):
+    if _is_monotone_composition(expr, derivatives):
+        return True
+    if expanded_length(expr) > LONGEST_SUM:  # the other rules multiply out
+        return bool(expr.is_Mul) and all(_is_monotone(a, derivatives) for a in expr.args)
+    if _is_polynomial_times_exponential(expr):
         return True
     if expr.is_Add and all(_is_monotone(a, derivatives) for a in expr.args):
         return True
@@ -184,7 +190,7 @@ def _has_nonnegative_limit(expr: sympy.Expr) -> bool:
 
 def _simplify(expr: sympy.Expr) -> sympy.Expr:
     expanded = sympy.expand(_without_tanh_squared(sympy.expand(expr)))
-    return sympy.factor(sympy.powsimp(sympy.together(expanded)))
+    return factorize(sympy.powsimp(sympy.together(expanded)))
 
 
 def _without_tanh_squared(expr: sympy.Expr) -> sympy.Expr:

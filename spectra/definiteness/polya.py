@@ -21,8 +21,10 @@ from itertools import pairwise
 import sympy
 from sympy import Expr
 
+from spectra.base.limits import check_time
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
 from spectra.formula.parsing import Z
+from spectra.formula.pieces import LONGEST_SUM, expanded_length, factorize
 from spectra.singularities.results import LocalAnalysis
 
 __all__ = ["hat_mixture_dimension", "is_nonnegative"]
@@ -40,6 +42,8 @@ def hat_mixture_dimension(analysis: LocalAnalysis) -> int:
     limits = analysis.origin.limit, analysis.infinity.limit
     if not exprs or analysis.gaps or any(c is None for c in limits):
         return 0
+    if max(map(expanded_length, exprs)) > LONGEST_SUM:
+        return 0
     if any(r.dim_bound == 0 for point in analysis.points for r in point.requirements):
         return 0  # unbounded, or not continuous at 0
 
@@ -52,6 +56,7 @@ def hat_mixture_dimension(analysis: LocalAnalysis) -> int:
     intervals = list(pairwise([_ZERO, *radii, sympy.oo]))
     current = [-e.diff(Z) for e in exprs]
     for m in range(1, _LARGEST_M + 1):
+        check_time()
         following = [sympy.expand(-f.diff(Z) / Z) for f in current]
         decreases = are_joined(current, may_drop=True) and all(
             is_nonnegative(f, *interval) for f, interval in zip(following, intervals, strict=True)
@@ -88,7 +93,9 @@ def _sign(expr: Expr, low: Expr, high: Expr, derivatives: int) -> float:
     """
     if sympy.count_ops(expr) > _LONGEST_DERIVATIVE:
         return math.nan
-    factors = sympy.Mul.make_args(sympy.factor(sympy.together(expr)))
+    if expr.has(sympy.tanh):  # its factors are signs of exponentials
+        expr = expr.replace(sympy.tanh, lambda x: 1 - 2 / (sympy.exp(2 * x) + 1))
+    factors = sympy.Mul.make_args(factorize(sympy.together(expr)))
     return math.prod(_sign_of_factor(f, low, high, derivatives) for f in factors)
 
 

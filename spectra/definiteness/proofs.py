@@ -15,6 +15,7 @@ from spectra.definiteness.closed_forms import (
     prove_askey,
     prove_damped_cosine,
     rational_spectrum_dimension,
+    spline_dimension,
 )
 from spectra.definiteness.monotone import is_completely_monotone
 from spectra.definiteness.polya import hat_mixture_dimension
@@ -22,7 +23,7 @@ from spectra.formula.callables import Opaque
 from spectra.formula.expansions.exact_numbers import is_zero, sign
 from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.parsing import U, Z
-from spectra.formula.pieces import Piece
+from spectra.formula.pieces import Piece, factorize
 from spectra.kernels.catalogue import DIMENSION, catalogue
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.local import analyse
@@ -38,13 +39,17 @@ __all__ = ["Proof", "proved_on_space", "proved_on_sphere"]
 
 #: Limit on the ways to write a product as a compactly supported kernel times another one.
 _MOST_CHOICES = 8
+#: The largest order of a spherical Bessel function that is recognised in sines and cosines.
+_LARGEST_ORDER = 4
 #: Compact kernels of the catalogue whose largest dimensions, 2 and 3, no rule here proves.
 _CATALOGUE_MODELS = ("circular", "cubic")
 
 
 @lru_cache(maxsize=200)
-def proved_on_space(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
-    """The strongest proof for R^d by the rules of this package, or None."""
+def proved_on_space(
+    kernel: Kernel, analysis: LocalAnalysis, *, quick: bool = False
+) -> Proof | None:
+    """The strongest proof for R^d by the rules of this package, or None; ``quick``: by some."""
     pieces = _pieces_with_support(kernel, analysis)
     if not pieces or any(p.expr.has(Opaque) for p in pieces) or not _is_bounded(analysis):
         return None
@@ -61,13 +66,17 @@ def proved_on_space(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
         "It is made of positive definite functions by sums, products and power series": min(
             _piece_dimension(p) for p in pieces
         ),
-        "It is a mixture of convolution squares of balls, by a criterion of Polya's type": (
-            hat_mixture_dimension(analysis)
+        "Its spectrum is a nonnegative trigonometric polynomial, times a power of w": (
+            spline_dimension(analysis)
         ),
     }
-    if is_unlimited:
-        total = sympy.Add(*(p.expr for p in pieces))
-        dims["Its spectrum is a nonnegative rational function"] = rational_spectrum_dimension(total)
+    rational = None
+    if is_unlimited and not quick:
+        rational = rational_spectrum_dimension(sympy.Add(*(p.expr for p in pieces)))
+        dims["Its spectrum is a nonnegative rational function"] = rational or 0
+    if rational is None and not quick:  # derivatives of sums with a rational spectrum are slow
+        reason = "It is a mixture of convolution squares of balls, by a criterion of Polya's type"
+        dims[reason] = hat_mixture_dimension(analysis)
     reason, dim = max(dims.items(), key=lambda item: item[1])
     where = "in every dimension" if dim == math.inf else f"for d <= {dim}"
     return (dim, f"{reason}: positive definite {where}.", False) if dim else None
@@ -80,12 +89,13 @@ def _is_bounded(analysis: LocalAnalysis) -> bool:
 
 
 def _pieces_with_support(kernel: Kernel, analysis: LocalAnalysis) -> tuple[Piece, ...]:
-    """The pieces; a formula such as Max(1 - z, 0) becomes 1 - z with the support 1."""
+    """The pieces without Max and the like: Max(1 - z, 0) becomes 1 - z with the support 1."""
     exprs = analysis.exprs
-    vanishes = len(exprs) == 2 and not analysis.gaps and exprs[-1] == 0
-    if vanishes and all(p.support is sympy.oo for p in kernel.pieces):
+    if any(p.support is not sympy.oo for p in kernel.pieces) or analysis.gaps:
+        return kernel.pieces
+    if len(exprs) == 2 and exprs[-1] == 0:
         return (Piece(analysis.radii[0][0], exprs[0]),)
-    return kernel.pieces
+    return (Piece(sympy.oo, exprs[0]),) if len(exprs) == 1 else kernel.pieces
 
 
 # --- on R^d: each function returns the largest dimension for which it has a proof; 0 if none ------
@@ -105,7 +115,7 @@ def _piece_dimension(piece: Piece) -> float:
 
 def _compact_dimension(piece: Piece) -> float:
     """Write the piece as a kernel of compact support times one of unlimited support; prove both."""
-    factors = sympy.Mul.make_args(sympy.factor(piece.expr))
+    factors = sympy.Mul.make_args(factorize(piece.expr))
     polynomials = [f for f in factors if f.has(Z) and f.as_base_exp()[0].is_polynomial(Z)]
     best = _compact_factor_dimension(piece)
     if not polynomials:
@@ -135,7 +145,7 @@ def _model_dimension(piece: Piece) -> int:
     if c is None or not c.is_positive:
         return 0
     for name in _CATALOGUE_MODELS:
-        model = catalogue[name](length=piece.support).pieces[0].expr
+        model = catalogue[name](length=1).pieces[0].expr.subs(Z, Z / piece.support)
         if sympy.expand(piece.expr - c * model) == 0:
             condition = catalogue.entries[name].positive_definite_for()
             return max(d for d in range(1, 9) if condition.subs(DIMENSION, d) == sympy.true)
@@ -163,7 +173,7 @@ def _base_case_dimension(expr: Expr) -> float:
     if waves.has(Z) and other.has(Z):
         best = min(_SPACE_RULES(waves), _SPACE_RULES(other))
     for mean, dim in _plane_wave_means(expr):
-        best = max(best, min(dim, _SPACE_RULES(sympy.powsimp(expr / mean))))
+        best = max(best, min(dim, _SPACE_RULES(sympy.powsimp(sympy.together(expr / mean)))))
     return best
 
 
@@ -186,6 +196,8 @@ def _plane_wave_means(product: Expr) -> Iterator[tuple[Expr, float]]:
     :math:`w - b\tanh(bw/(2a))`, which is nonnegative for :math:`b^2 \le 2a`, times
     :math:`e^{-w^2/(4a)} \cosh(bw/(2a))/w`.
     """
+    for node, order in _spherical_bessels(product):
+        yield node / Z ** (2 * order + 1), 2 * order + 3
     rates = [-sympy.expand(f.args[0]).coeff(Z, 2) for f in product.atoms(sympy.exp)]
     for factor in sympy.Mul.make_args(product):
         base, power = factor.as_base_exp()
@@ -205,6 +217,20 @@ def _plane_wave_means(product: Expr) -> Iterator[tuple[Expr, float]]:
                     yield sympy.exp(-rate * Z**2) * factor, 3
 
 
+def _spherical_bessels(product: Expr) -> Iterator[tuple[Expr, int]]:
+    """Find factors c z^(n+1) j_n(az), c > 0, n >= 1, such as sin(z) - z cos(z), with n."""
+    sums = [f for f in sympy.Mul.make_args(sympy.together(product)) if f.is_Add]
+    for factor, wave in ((f, w) for f in sums for w in f.atoms(sympy.sin)):
+        x = wave.args[0]
+        if (x / Z).has(Z):
+            continue
+        for n in range(1, _LARGEST_ORDER + 1):
+            multiple = sympy.expand_func(sympy.jn(n, Z)).subs(Z, x) * Z ** (n + 1)
+            ratio = factor.coeff(wave).subs(Z, 0) / sympy.expand(multiple).coeff(wave).subs(Z, 0)
+            if ratio.is_positive and sympy.expand(factor - ratio * multiple) == 0:
+                yield factor, n
+
+
 _SPACE_RULES = DimensionRules(Z, _base_case_dimension, lru_cache(maxsize=2000)(value_at_zero))
 
 
@@ -217,8 +243,8 @@ def proved_on_sphere(kernel: Kernel, dim: int) -> str | None:
     A formula that is positive definite on R^d proves it, even if the kernel ends at a support >= 2:
     distances are at most 2.  Nonnegative coefficients of the powers of u = <x, y> prove it, too.
     """
-    if any(p.expr.has(Opaque) for p in kernel.pieces):
-        return None
+    if any(p.expr.has(Opaque) or value_at_zero(p.expr) is None for p in kernel.pieces):
+        return None  # without a finite limit at z = 0, as 1/z and, for z = |x - y|, 1/(1 - u)
     if kernel.zonal is None:
         proved_dim = min((_piece_dimension(_on_sphere(p)) for p in kernel.pieces), default=0)
     elif has_nonnegative_taylor_series(kernel.zonal):

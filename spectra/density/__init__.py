@@ -9,7 +9,7 @@ Here z = |Delta|, w = |omega| is the radius, mu(w) the density of mu there, rho 
 S_{d-1} the area of the unit sphere and Omega_d(wz) the mean of e^(i omega . Delta) over directions.
 
 A *route* is one method of finding a density: ``lookup`` (closed forms: :mod:`.closed_pairs`,
-:mod:`.ball`), ``periodic``, ``series`` (:mod:`.gamma_sums`) or ``numeric`` (:mod:`.half_line`,
+:mod:`.ball`), ``periodic``, ``series`` (:mod:`.gamma_series`) or ``numeric`` (:mod:`.half_line`,
 :mod:`.ball.numeric`, :mod:`.callables`).  :func:`spectral_density` tries them in turn (``routes``)
 and compares every density with its kernel (``kernel_check``).
 """
@@ -18,18 +18,18 @@ from spectra.density.closed_pairs.summands import summands
 from spectra.density.components import Atom, SpectralDensity
 from spectra.density.gamma_formula import gamma_formula
 from spectra.density.gamma_product import gamma_products
-from spectra.density.lookup import lookup, lookup_formula
-from spectra.density.routes import AUTO, ROUTES, spectral_density
+from spectra.density.lookup import lookup
+from spectra.density.routes import AUTO, ROUTES, family_density, spectral_density
 
 __all__ = [
     "AUTO",
     "ROUTES",
     "Atom",
     "SpectralDensity",
+    "family_density",
     "gamma_formula",
     "gamma_products",
     "lookup",
-    "lookup_formula",
     "spectral_density",
     "summands",
 ]

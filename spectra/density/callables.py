@@ -24,16 +24,16 @@ from numpy.polynomial import Chebyshev, Polynomial, chebyshev
 from scipy.fft import dct, irfft, next_fast_len, rfft
 from scipy.ndimage import maximum_filter1d
 
-from spectra.base.accuracy import EPS
+from spectra.base.accuracy import ABSENT, DENSITY, EPS, SAME
 from spectra.base.bessel import plane_wave_mean
 from spectra.base.numbers import FloatArray
-from spectra.density.ball.ball_component import ball_component
 from spectra.density.ball.ball_form import BallForm
+from spectra.density.ball.edge import ball_component
 from spectra.density.components import Component
 from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import MARGIN, Samples
 from spectra.density.half_line.sampled_density import sampled_density
-from spectra.density.log_panels import Powers
+from spectra.density.panel_density import Powers
 from spectra.errors import AccuracyError, NoRouteError, SpectraError
 from spectra.formula.callables import FAST_DECAYS, Opaque, OpaqueTerm, opaque_terms
 
@@ -43,24 +43,24 @@ __all__ = ["opaque_part"]
 _DEGREES = (8, 14, 22, 34, 50, 72, 104, 150)
 # A fit is accepted if it misses by this, relative to the largest value; one that misses by up to
 # the second number at the last degree is accepted with that error.
-_GOAL, _LIMIT = 64 * EPS, 1e-9
+_GOAL, _LIMIT = 64.0 * EPS, SAME
 # Values per term, and the number of additional terms in the second series.
 _VALUES_PER_TERM, _MORE = 3, 5
 _SAFETY = 4.0  # the estimate of an error, divided by the difference of two results
 # The densities are compared at _GRID radii, from _FIRST times the lower end of Component.bulk to
 # _LAST times its upper end.  Each error is the largest difference up to _NEIGHBOURS radii away.
 _FIRST, _LAST, _GRID, _NEIGHBOURS = 1e-2, 1e16, 1260, 18
-_LARGEST_ERROR = 1e-6  # of a density, relative
+_LARGEST_ERROR = 1e6 * DENSITY  # of a density, relative
 # Values below this share of the largest are negligible; the reach is at most this distance.
-_NEGLIGIBLE, _LARGEST_REACH = 1e-19, 1e6
+_NEGLIGIBLE, _LARGEST_REACH = ABSENT / 1e3, 1e6
 # Lengths of the cosine series.  Its upper half is noise if the median there is below _QUIET times
 # the peak.  Signal is above both _NOISE times this median and _ROUNDING times the peak.
 _COSINES = (256, 1024, 4096, 16384, 65536)
-_QUIET, _NOISE, _ROUNDING = 1e-12, 10.0, 4.0 * EPS
+_QUIET, _NOISE, _ROUNDING = DENSITY, 10.0, 4.0 * EPS
 # Below w = _NEAR / reach the density is a power; exp(-40) is negligible; steps are at most 2^-6.
 _NEAR, _DEPTH, _LEAST_HALVINGS = 1e-7, 40.0, 6
 # The tail begins where its relative error is below this, or at w = _FARTHEST / reach.
-_RESOLVED, _FARTHEST = 1e-13, 4e3
+_RESOLVED, _FARTHEST = DENSITY / 10.0, 4e3
 # Degrees of two series at z = 0, the highest power read off, and how often an interval is halved.
 _ORIGIN_DEGREES, _ORIGIN_POWERS, _ORIGIN_HALVINGS = (19, 23), 13, 24
 

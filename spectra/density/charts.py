@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from spectra.base.accuracy import EPS
+from spectra.base.fitting import Integrand
 from spectra.base.numbers import FloatArray
-from spectra.base.piecewise import Chart, Integrand
+from spectra.base.piecewise import Chart
 from spectra.density.components import Atom, Component
 from spectra.errors import AccuracyError
 

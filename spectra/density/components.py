@@ -9,28 +9,36 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.polynomial.polynomial import polyfit
 from numpy.typing import ArrayLike
 
+from spectra.base.accuracy import EPS
 from spectra.base.arrays import NumberArray
 from spectra.base.bessel import log_sphere_area
 from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray, real_array
-from spectra.errors import NoRouteError, ParameterError
+from spectra.errors import AccuracyError, NoRouteError, ParameterError
 
 if TYPE_CHECKING:
     import sympy
 
+    from spectra.base.piecewise import Chart, Piecewise
     from spectra.density.oscillating_tail import OscillatingTail
     from spectra.kernels.kernel import Kernel
 
-__all__ = ["Atom", "Component", "Evaluation", "Radial", "SignedLog", "SpectralDensity"]
+__all__ = ["Atom", "Component", "Evaluation", "RadialFunction", "SignedLog", "SpectralDensity"]
+
+# At w = 0: the relative error of a closed form, the agreement of two polynomials, and that of two
+# other estimates.
+_EXACT, _SAME, _NEAR = 1e-10, 1e-6, 1e-2
 
 #: A function of the radius, as its sign (or phase factor) and the logarithm of its absolute value.
 SignedLog = Callable[[FloatArray], tuple[NumberArray, FloatArray]]
-#: Sign, log of the absolute value, log of the local size, relative error; :meth:`Radial.evaluate`.
+#: Sign, log of the absolute value, log of the local size and relative error of a RadialFunction.
 Evaluation = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
@@ -46,10 +54,10 @@ class Atom:
     def of(cls, radius: sympy.Expr, mass: sympy.Expr) -> Atom:
         """An atom with an exact radius and mass, rounded to doubles."""
         value = float(mass)
-        return cls(float(radius), value, error=abs(value) * 2.0**-52)
+        return cls(float(radius), value, error=abs(value) * EPS)
 
 
-class Radial(ABC):
+class RadialFunction(ABC):
     """A function of the radius with either sign: logarithms of values, and bounds of errors."""
 
     @abstractmethod
@@ -73,7 +81,7 @@ class Radial(ABC):
         return self.evaluate(w)[3]
 
 
-class Component(Radial):
+class Component(RadialFunction):
     """One summand of the radial density, including its coefficient.
 
     Attributes
@@ -81,7 +89,8 @@ class Component(Radial):
     total : float
         The integral of the component over all radii, which is its share of k(0).
     origin_exponent : float
-        The component behaves like ``w**origin_exponent`` near w = 0 (greater than -1).
+        The component behaves like ``w**origin_exponent`` near w = 0 (greater than -1).  A factor
+        log(w) counts as a slightly smaller exponent.
     bulk : tuple of float
         Two positive radii between which most of the mass lies; searches and panels start there.
     breaks : tuple of (radius, exponent)
@@ -115,11 +124,12 @@ class Component(Radial):
         """
         return None
 
-    def radii_to_resolve(self) -> FloatArray:
-        """Radii, denser where the density varies faster; empty if it is a formula.
+    def panels_in(self, chart: Chart) -> Piecewise | None:
+        """The density per unit of t on panels of a chart, if they are stored; else None."""
+        return None
 
-        Panels of a later fit are halved until each contains few of these radii.
-        """
+    def edges(self) -> FloatArray:
+        """Radii where its panels begin; none if it is a formula."""
         return np.empty(0)
 
 
@@ -170,7 +180,7 @@ class SpectralDensity:
             return np.sign(total), np.log(np.abs(total)) + safe_top
 
     def radial(self, w: ArrayLike) -> FloatArray:
-        """Radial density rho(w) = S_{d-1} w^(d-1) mu(w), without the atoms.
+        """RadialFunction density rho(w) = S_{d-1} w^(d-1) mu(w), without the atoms.
 
         It is ``inf`` where it exceeds the largest double.
         """
@@ -178,10 +188,52 @@ class SpectralDensity:
         return np.asarray(sign * _exp(log))
 
     def density(self, w: ArrayLike) -> FloatArray:
-        """Density mu(w) on R^dim with respect to Lebesgue measure, without the atoms."""
+        """Density mu(w) on R^dim with respect to Lebesgue measure, without the atoms.
+
+        The value at w = 0 is the limit, which may be infinite.  A numeric density has six digits
+        there if it is smooth, and otherwise at least two or an AccuracyError.
+        """
+        w = real_array(w, "w")
+        if np.any(w == 0.0):
+            value = np.full_like(w, self._density_at_zero)
+            value[w != 0.0] = self.density(w[w != 0.0])
+            return value
         sign, log = self.signed_log_radial(w)
-        w = _positive_radii(w)
         return np.asarray(sign * _exp(log - log_sphere_area(self.dim) - (self.dim - 1) * np.log(w)))
+
+    __call__ = density
+
+    @cached_property
+    def _density_at_zero(self) -> float:
+        """The limit of the density at w = 0."""
+        if not self.components:
+            return 0.0
+        bulk = min(c.bulk[0] for c in self.components)
+        w = bulk * 2.0 ** np.array([-60.0, -120.0])
+        near, nearest = self.density(w)
+        least = min(c.origin_exponent for c in self.components)
+        if least < self.dim - 1.0 or abs(nearest) > 1.001 * abs(near):
+            return float(np.copysign(np.inf, near))
+        if max(c.relative_error(w)[0] for c in self.components) < _EXACT:
+            return float(nearest)
+        # Samples have few digits there; if the density is smooth, polynomials in w^2 through nine
+        # radii of the bulk have more.
+        x = np.arange(1.0, 10.0) / 9.0
+        first, second = (
+            polyfit((s * x) ** 2, self.density(s * bulk * x), 8)[0] for s in (1.0, 0.7)
+        )
+        if abs(first - second) < _SAME * abs(second):
+            return float(second)
+        # Else the density approaches its limit like a power.  Aitken's extrapolation confirms it,
+        # from radii that have samples up to d = 6.
+        a, b, c = self.density(bulk * 0.5 ** np.arange(3.0, 6.0))
+        limit = c - (c - b) ** 2 / (c - 2.0 * b + a)
+        if self.dim > 6 or not abs(near - limit) < _NEAR * abs(limit):
+            raise AccuracyError(
+                f"The density of {self.kernel} on R^{self.dim} at w = 0 is lost in its errors: "
+                "evaluate it at small w > 0."
+            )
+        return float(near)
 
     def latex(self) -> str:
         """The formula of mu(w) as LaTeX.
@@ -208,7 +260,7 @@ class SpectralDensity:
         for c in self.components:
             *_, log_size, relative = c.evaluate(w)
             # Doubles below ``tiny`` have fewer digits.
-            bound += _exp(log_size) * (relative + 4 * np.finfo(float).eps) + np.finfo(float).tiny
+            bound += _exp(log_size) * (relative + 4.0 * EPS) + np.finfo(float).tiny
         return bound
 
 

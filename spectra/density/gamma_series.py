@@ -18,6 +18,7 @@ import flint
 import numpy as np
 import sympy
 
+from spectra.base.limits import check_time
 from spectra.base.precision import Ball, log_magnitude, working_precision
 from spectra.density.closed_pairs.pair import ClosedPair
 from spectra.density.components import Atom, Component, SpectralDensity
@@ -138,6 +139,7 @@ def _find_height(products: list[GammaProduct]) -> float:
 
 def _transform(products: list[GammaProduct], u: Ball) -> Ball:
     """R(u) of a sum of products."""
+    check_time()
     return sum((product.value(u) for product in products), flint.acb(0))
 
 

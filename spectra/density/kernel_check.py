@@ -22,10 +22,12 @@ from functools import partial
 import numpy as np
 from scipy.special import gammaln, ive
 
-from spectra.base.accuracy import CHECKED, FOLDS, LARGEST_LOG, REACH, VALUE
+from spectra.base.accuracy import CHECKED, DENSITY, EPS, FOLDS, LARGEST_LOG, REACH, VALUE
 from spectra.base.bessel import signed_log_0f1
+from spectra.base.fitting import RADIANS, Integrand, fit
 from spectra.base.numbers import FloatArray
-from spectra.base.piecewise import NODES, RADIANS, Chart, Integrand, Piecewise, fit, series_through
+from spectra.base.piecewise import Chart, Piecewise
+from spectra.base.series import NODES, ORDER, WEIGHTS, series_through
 from spectra.density.charts import (
     break_depths,
     charts_between,
@@ -51,7 +53,9 @@ _MOST_HALF_WAVES = 100
 # The narrowest width is divided by 4 until |k - k(0)| / max |k| is below this.
 _NEAR_ZERO = 1e-3
 # Tolerance of panels relative to their largest value, and a second one for noisy values.
-_TOLERANCES = 1e-11, 1e-7
+_TOLERANCES = 10.0 * DENSITY, 1e5 * DENSITY
+# Rounding of sums of integrals over panels, relative to the sum of their sizes.
+_ROUNDING = 5.0 * EPS
 # Largest widths of the first panels: e-folds, and deviations 1/sqrt(2 d) of the logarithm of a chi
 # variable of d degrees of freedom.
 _STEP, _DEVIATIONS = 1.4, 8.0
@@ -266,14 +270,13 @@ def _integrate(
         weighted = partial(_multiply, sample(chart), weigh, chart)
         charts = _resolve_all(weighted, edges).charts
         start, stop = charts[:, 2:4].T
-        t = 0.5 * ((stop + start)[:, None] + (stop - start)[:, None] * NODES)
-        found = []
-        for values, errors, log_unit in zip(*weighted(t), strict=True):
-            unit = np.exp(log_unit)[:, None]
-            window = Piecewise(charts, series_through(values) * unit, errors=errors * unit)
-            integral, absolute = window.integral(), (stop - start) @ np.abs(window.series)
-            found.append((integral.mid, integral.rad, absolute.sum()))
-        total = total + np.transpose(found)
+        half = 0.5 * (stop - start)
+        values, errors, log_unit = weighted(0.5 * (stop + start)[:, None] + half[:, None] * NODES)
+        width, series = 2.0 * half * np.exp(log_unit), series_through(values)
+        integral, size = width * series[..., 0], width * np.abs(series).sum(axis=-1)
+        truncation = np.abs(series[..., -3:]).max(axis=-1)
+        error = 0.5 * width * (errors @ WEIGHTS + truncation / ORDER) + _ROUNDING * size
+        total = total + np.stack([integral, error, size]).sum(axis=-1)
     (_, first_edges), *_ = panels
     t = first_edges[0] + np.array([[0.0, 1.0]])
     value, error, log_unit = _multiply(sample(Chart()), weigh, Chart(), t)
@@ -324,6 +327,7 @@ def _first_panels(
         edges = [start]
         while edges[-1] < stop:
             slope = float(np.exp(chart.log_slope(np.array(edges[-1]))))
-            edges.append(edges[-1] + min(step, RADIANS / max(frequency * slope, 1e-300)))
+            # Where windows damp a wave, a panel twice as wide is enough.
+            edges.append(edges[-1] + min(step, 2.0 * RADIANS / max(frequency * slope, 1e-300)))
         found.append((chart, np.array([*edges[:-1], stop])))
     return found

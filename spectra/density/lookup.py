@@ -6,8 +6,8 @@ from typing import Any
 
 import sympy
 
-from spectra.density.ball.ball_component import ball_component
 from spectra.density.ball.ball_formula import ball_formula
+from spectra.density.ball.edge import ball_component
 from spectra.density.ball.read_ball_form import read_ball_form
 from spectra.density.closed_pairs import FAMILIES, FORMULAS, ClosedPair
 from spectra.density.closed_pairs.pair import Maker, make_pair

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,28 +13,10 @@ from spectra.base.accuracy import EPS
 from spectra.base.arrays import ComplexArray, FloatArray
 from spectra.base.piecewise import Piecewise
 
-__all__ = ["NO_SERIES", "OscillatingTail", "TailSeries"]
+__all__ = ["OscillatingTail"]
 
 # The relative rounding error of R w as a long double, and a bound that keeps R w a finite double.
 _PHASE_EPS, _LARGEST_PHASE = float(np.finfo(np.longdouble).eps), 2.0**1020
-
-
-class TailSeries(NamedTuple):
-    """exp(log_factor) x^exponent times polynomials in a root of x on [0, 1]."""
-
-    exponent: float
-    log_factor: float
-    panels: Piecewise
-
-    def evaluate(self, x: FloatArray) -> tuple[NDArray[Any], FloatArray]:
-        """The polynomials at x, and the logarithm of the factor in front of them."""
-        if math.isinf(self.exponent):
-            return np.zeros_like(x), np.full_like(x, -np.inf)
-        return self.panels(x), self.log_factor + self.exponent * np.log(x)
-
-
-#: The function 0.
-NO_SERIES = TailSeries(math.inf, -math.inf, Piecewise([[0.0, 1.0, 0.0, 1.0, 0.0]], [[0.0]], 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,35 +36,41 @@ class OscillatingTail:
     start: float
     order: float
     quarter_turns: float  # n + 1/2 modulo 4: theta_n(s) - s tends to -pi/2 times this
-    amplitude_series: TailSeries  # the complex a as a function of x = start/w
-    background_series: TailSeries  # b as a function of x
-    fit_error: float  # the error of both series, relative to their factors
+    # The complex a and the real b behave like w^-exponent and w^-background_exponent: with
+    # x = start/w they are x to these powers times polynomials in a root of x on [0, 1].
+    exponent: float
+    amplitude_series: Piecewise
+    fit_error: float  # the error of both series, relative to their units
+    background_exponent: float = math.inf
+    background_series: Piecewise | None = None
 
     @property
     def frequency(self) -> float:
         """The number R: at large w the wave is close to cos(R w + constant)."""
         return self.support[0]
 
-    @property
-    def exponent(self) -> float:
-        """The amplitude behaves like ``w**-exponent``."""
-        return self.amplitude_series.exponent
-
-    @property
-    def background_exponent(self) -> float:
-        """The background behaves like ``w**-background_exponent``; ``inf`` without one."""
-        return self.background_series.exponent
-
     def _phase_variable(self, w: FloatArray) -> NDArray[np.longdouble]:
         """R w as long doubles, so that large phases keep their digits."""
         high, low = self.support
         return np.asarray(np.minimum((np.longdouble(high) + low) * w, _LARGEST_PHASE))
 
+    def _evaluate(
+        self, exponent: float, series: Piecewise, w: FloatArray
+    ) -> tuple[NDArray[Any], FloatArray]:
+        """The polynomials at w, and the logarithm of the factor in front of them."""
+        x = self.start / w
+        return series(x), series.unit[0] + exponent * np.log(x)
+
+    def _evaluate_background(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self.background_series is None:
+            return np.zeros_like(w), np.full_like(w, -np.inf)
+        return self._evaluate(self.background_exponent, self.background_series, w)
+
     def _wave(self, w: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """A exp(i (theta - R w)) as a complex number of modulus about 1 and a log factor."""
         s, n = self._phase_variable(w).astype(float), self.order
         q = n / s
-        value, log_factor = self.amplitude_series.evaluate(self.start / w)
+        value, log_factor = self._evaluate(self.exponent, self.amplitude_series, w)
         # sqrt(s^2 - n^2) - s without cancellation; two roots, since s^2 may overflow.
         phase = n * np.arcsin(q) - n * (n / (s + np.sqrt(s - n) * np.sqrt(s + n)))
         rotation = np.exp(1j * (phase - 0.5 * np.pi * self.quarter_turns))
@@ -95,14 +83,14 @@ class OscillatingTail:
 
     def background(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The sign of b and log|b|."""
-        value, log_factor = self.background_series.evaluate(self.start / w)
+        value, log_factor = self._evaluate_background(w)
         with np.errstate(divide="ignore"):
             return np.sign(value), log_factor + np.log(np.abs(value))
 
     def evaluate(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Sign, logarithms of absolute value and local size A + |b|, and relative error."""
         wave, log_wave = self._wave(w)
-        background, log_background = self.background_series.evaluate(self.start / w)
+        background, log_background = self._evaluate_background(w)
         s = self._phase_variable(w)
         exp_is = (np.cos(s) + 1j * np.sin(s)).astype(complex)
         s = s.astype(float)
@@ -111,7 +99,7 @@ class OscillatingTail:
         value = (wave * exp_is).real * unit + background * background_unit
         size = np.abs(wave) * unit + np.abs(background) * background_unit
         envelope = top + np.log(size)
-        # ``fit_error`` is relative to the factors of the two series, which may exceed ``size``.
+        # ``fit_error`` is relative to the units of the two series, which may exceed ``size``.
         weight = np.maximum((unit + background_unit) / size, 1.0)
         # The phase sums terms of size n asin(n/s), each rounded; n/s itself is rounded too.
         phase = self.order * (np.arcsin(self.order / s) + 2.0 * self.order / s) + 16.0

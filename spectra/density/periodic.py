@@ -15,7 +15,6 @@ A product of two periodic kernels has atoms at the sums and differences of their
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -24,9 +23,11 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from spectra.base.accuracy import EPS
+from spectra.base.limits import check_time
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working_precision
-from spectra.density.components import Atom, SpectralDensity
+from spectra.density.components import Atom, Component, Evaluation, SpectralDensity
 from spectra.density.gamma_series import series
 from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
@@ -44,9 +45,9 @@ _ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh)
 # Working precision: enough for coefficients down to 2^-60 of the largest value.
 _BITS = 192
 # Coefficients below this share of the sum of absolute values are left out: they are rounding.
-_NEGLIGIBLE = 2.0**-60
+_NEGLIGIBLE = EPS / 256.0
 # Atoms of a product below this share are left out: tables resolve probabilities down to it.
-_LEAST_SHARE = 2.0**-51
+_LEAST_SHARE = 2.0 * EPS
 # The N tried in turn; N/4 coefficients are kept.
 _COUNTS = (64, 256, 1024, 4096, 16384)
 
@@ -69,6 +70,7 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
         return None
     atoms: list[Atom] = []
     rest: list[sympy.Expr] = []
+    left_out: list[Component] = []
     has_shifts = False
     for term in sympy.Add.make_args(kernel.pieces[0].expr):
         term_atoms, factor = _split_periodic(term)
@@ -78,11 +80,21 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
             atoms += term_atoms
         else:
             has_shifts = True
+            share = sum(a.error - EPS * abs(a.mass) for a in term_atoms)
+            alone = lookup(Kernel((Piece(sympy.oo, factor),)), 1)
+            # Coefficients fall exponentially: those beyond twice the last radius are nothing.
+            last = 2.0 * max(a.radius for a in term_atoms)
+            left_out += [_LeftOut(c, share, last) for c in (alone.components if alone else ())]
             rest += [
                 sympy.Rational(a.mass) * sympy.cos(sympy.Rational(a.radius) * Z) * factor
                 for a in term_atoms
             ]
     if not (atoms or has_shifts):
+        if is_periodic(kernel.pieces[0].expr):
+            raise _no_route(
+                f"{kernel} is periodic, but not smooth or not even: the terms of its Fourier "
+                "series fall like powers, too slowly for a table. You can:"
+            )
         return None
     if not rest:
         return SpectralDensity(kernel, 1, (), tuple(atoms), "periodic")
@@ -90,15 +102,29 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
     for route in (lookup,) if has_shifts else (lookup, series, numeric):
         found = route(remainder, 1)
         if found is not None:
-            return replace(
-                found, kernel=kernel, atoms=(*atoms, *found.atoms), route="periodic", expr=None
-            )
+            components, atoms = (*found.components, *left_out), [*atoms, *found.atoms]
+            return SpectralDensity(kernel, 1, components, tuple(atoms), "periodic")
     if not has_shifts:
         return None
     raise _no_route(
         f"{kernel} is a periodic formula times one that has no closed form:",
         "write each factor as a kernel, k1.on([0]) * k2.on([0]).",
     )
+
+
+class _LeftOut(Component):
+    """Copies of ``bell``, of a total mass up to ``share``, that are left out: 0 with this error."""
+
+    def __init__(self, bell: Component, share: float, last: float) -> None:
+        self._bell, self._log_share, self._last = bell, float(np.log(share)), last
+        self.total, self.origin_exponent, self.decay = 0.0, 0.0, bell.decay
+        self.bulk = last + bell.bulk[0], last + bell.bulk[1]
+
+    def evaluate(self, w: FloatArray) -> Evaluation:
+        """The largest value of bells that may be anywhere up to the last radius."""
+        distance = np.maximum(w - self._last, self._bell.bulk[0])
+        size = self._log_share + self._bell.log_envelope(distance)
+        return np.zeros_like(size), np.full_like(size, -np.inf), size, np.ones_like(size)
 
 
 def _split_periodic(term: sympy.Expr) -> tuple[tuple[Atom, ...], sympy.Expr]:
@@ -130,7 +156,7 @@ def _convolve(left: tuple[Atom, ...], right: tuple[Atom, ...]) -> tuple[Atom, ..
     )
     mass, outer = np.multiply.outer(m, n), np.multiply.outer
     error = outer(np.abs(m), n_error) + outer(m_error, np.abs(n) + n_error)
-    error += 2.0**-52 * np.abs(mass)
+    error += EPS * np.abs(mass)
     both = np.array([np.abs(np.subtract.outer(r, s)), np.add.outer(r, s)])
     radii, index = np.unique(both, return_inverse=True)
     masses, errors = (
@@ -170,6 +196,7 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
     # As a function of x = v z, the formula has the period 2 pi.
     k = analytic_continuation(expr.subs(Z, Z / frequency), Z)
     for count in _COUNTS:
+        check_time()
         with working_precision(_BITS):
             step = 2 * flint.arb.pi() / count
             values = [k.to_accuracy(flint.acb(step * j), _BITS).real for j in range(count // 2 + 1)]
@@ -180,7 +207,7 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
         left_out = float(np.abs(masses[count // 4 :]).sum())
         if left_out <= _NEGLIGIBLE * np.abs(masses).sum():
             kept = masses[: count // 4]
-            errors = 2.0**-52 * np.abs(kept) + 2.0 * left_out
+            errors = EPS * np.abs(kept) + 2.0 * left_out
             errors[0] += left_out
             radii = float(frequency) * np.arange(kept.size)
             return _keep_large(radii, kept, errors, _NEGLIGIBLE)

@@ -6,6 +6,7 @@ import hashlib
 import json
 from numbers import Real
 from pathlib import Path
+from typing import Any
 
 import sympy
 
@@ -13,13 +14,12 @@ from spectra.base.limits import stage
 from spectra.base.numbers import checked_dim
 from spectra.density import spectral_density
 from spectra.derivation.terms import composite_table
-from spectra.errors import AccuracyError, FormulaError, NoRouteError
+from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.parsing import parse_formula
 from spectra.kernels.catalogue import Family, as_kernel
 from spectra.kernels.catalogue.reading import any_kernel_from_text
 from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel
-from spectra.kernels.metrics import EUCLIDEAN
 from spectra.kernels.tabulated import TabulatedKernel
 from spectra.measure import measure_of
 from spectra.measure.tabulation import tabulate
@@ -31,7 +31,7 @@ from spectra.table.kept_tables import (
     load_kept,
     save_alias,
 )
-from spectra.verdict import existence, spectral_measure
+from spectra.verdict import spectral_measure
 
 __all__ = ["address_of", "derive"]
 
@@ -89,22 +89,18 @@ def derive(
     """
     dim = checked_dim(dim)
 
-    def radial_table(radial: Kernel, dim: int) -> SpectralTable:
-        return derive(radial, dim, u_error=u_error, cache=cache)
+    def profile_table(profile: Any, dim: int) -> SpectralTable:
+        return derive(profile, dim, u_error=u_error, cache=cache)
 
     text = kernel if isinstance(kernel, str) else ""
     if isinstance(kernel, str):
         kernel = any_kernel_from_text(kernel)
     if isinstance(kernel, CompositeKernel):
         if (same := kernel.as_radial(dim)) is not None and same[1] is None:
-            return radial_table(same[0], dim)
-        if any(f.metric != EUCLIDEAN for f in kernel.factors):
-            existence(kernel, dim).raise_unless_finite()
-        return composite_table(kernel, dim, radial_table)
+            return profile_table(same[0], dim)
+        return composite_table(kernel, dim, profile_table)
     if isinstance(kernel, TabulatedKernel):
-        if kernel.table.dim != dim:
-            raise NoRouteError(f"{kernel} is known in dimension {kernel.table.dim} alone.")
-        return kernel.table
+        return kernel.table_on(dim)
     kernel = as_kernel(kernel, "derive")
     folder = default_cache() if cache is True else Path(cache) if cache else None
     is_saved = folder is not None and isinstance(u_error, Real | None)

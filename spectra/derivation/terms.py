@@ -17,14 +17,16 @@ import sympy
 
 from spectra.base.numbers import FloatArray
 from spectra.errors import NoRouteError, ParameterError
+from spectra.formula import Piece
 from spectra.formula.parsing import Z
-from spectra.kernels.composite import CompositeKernel, Factor, Term
-from spectra.kernels.kernel import Kernel, radial
+from spectra.kernels.composite import CompositeKernel, Factor, Term, of_factor
+from spectra.kernels.kernel import Kernel
 from spectra.kernels.metrics import EUCLIDEAN, Euclidean, L1Metric
 from spectra.kernels.profile_terms import gaussian_components, l1_components, no_l1_route
 from spectra.table import Group, Part, Shifts, SpectralTable
 from spectra.table.l1_law import truncated_parts
 from spectra.table.parts import error_of_product
+from spectra.verdict import existence
 
 __all__ = ["composite_table", "elementary_terms"]
 
@@ -69,7 +71,9 @@ def composite_table(kernel: CompositeKernel, dim: int, table_of: TableOf) -> Spe
             offset = np.zeros(dim) + np.array(term.offset)
             shifted.setdefault(term.factors, []).append((term.weight, offset))
     for factors, terms in shifted.items():
-        if (shifts := _shifts(terms)) is not None:
+        if not factors:
+            parts.append(Part.product(sum(weight for weight, _ in terms), ()))
+        elif (shifts := _shifts(terms)) is not None:
             products = product(*(laws[f].parts for f in factors))
             parts += (replace(Part.product(1.0, own), shifts=shifts) for own in products)
     if not kernel.is_symmetric:
@@ -110,7 +114,7 @@ def _(metric: L1Metric, factor: Factor, dim: int, table_of: TableOf) -> _Law:
     """The law of a multiple of max(tau - z, 0); exponentials are products (elementary_terms)."""
     size = factor.size(dim)
     ((weight, radius),) = l1_components(factor.profile)[0]  # type: ignore[index]
-    columns = tuple(range(dim)) if factor.columns is None else factor.columns
+    columns = tuple(factor.named_columns(dim))
     lengths = np.broadcast_to(factor.lengths, size) * float(radius)
     made = truncated_parts(size, f"{factor.profile} at z = {metric.text}")
     scale = float(weight * radius)
@@ -153,19 +157,23 @@ def _(metric: L1Metric, factor: Factor, dim: int) -> Sum:
     if factor.size(dim) == 1:
         return [(1.0, (replace(factor, metric=EUCLIDEAN),))]
     if (components := l1_components(factor.profile)) is None:
+        existence(of_factor(factor.profile, metric=metric), factor.size(dim)).raise_unless_finite()
         raise NoRouteError(no_l1_route(factor.profile))
-    columns = tuple(range(dim)) if factor.columns is None else factor.columns
-    places = [((j,), (x,)) for j, x in zip(columns, np.broadcast_to(factor.lengths, len(columns)),
-                                           strict=True)]  # fmt: skip
     truncated, exponentials = components
+    if len(truncated) == 1 and not exponentials:
+        return [(1.0, (factor,))]
+    columns = factor.named_columns(dim)
+    places = [Factor.of(factor.profile, [j], x, EUCLIDEAN)
+              for j, x in zip(columns, np.broadcast_to(factor.lengths, len(columns)),
+                              strict=True)]  # fmt: skip
     found: Sum = [
-        (float(c), (replace(factor, profile=radial(sympy.Max(tau - Z, 0))),))
+        (float(c), (replace(factor, profile=_formula(sympy.Max(tau - Z, 0))),))
         for c, tau in truncated
     ]
     for c, rate in exponentials:
-        exponential = radial(sympy.exp(-rate * Z))
+        exponential = _formula(sympy.exp(-rate * Z))
         own = places if rate != 0 else []  # exp(-0 z) is a constant
-        found.append((float(c), tuple(Factor(exponential, *place) for place in own)))
+        found.append((float(c), tuple(replace(place, profile=exponential) for place in own)))
     return found
 
 
@@ -178,11 +186,15 @@ def _gaussians(metric: Any, factor: Factor, dim: int) -> Sum:
             "these the measure of exp(tilt.D) k(D) is known. Tilt Gaussians, or use "
             "shift, which is defined for every kernel of finite mass."
         )
-    piece = factor.profile.pieces[0]
     return [
-        (float(c), (replace(factor, profile=Kernel((replace(piece, expr=sympy.exp(-a * Z**2)),))),))
+        (float(c), (replace(factor, profile=_formula(sympy.exp(-a * Z**2))),))
         for c, a in components
     ]
+
+
+def _formula(expr: sympy.Expr) -> Kernel:
+    """A profile that needs no check."""
+    return Kernel((Piece(sympy.oo, expr),))
 
 
 def _untilt(term: Term, dim: int) -> Term:

@@ -20,6 +20,7 @@ import numpy as np
 import sympy
 from numpy.typing import ArrayLike
 
+from spectra.base.accuracy import SINGLE
 from spectra.base.bessel import plane_wave_mean
 from spectra.base.enclosures import Enclosure
 from spectra.base.numbers import FloatArray
@@ -46,7 +47,7 @@ Objective = Literal["mass", "variance"]
 CACHED_DESIGNS = 64
 
 #: Error that a unit of mass adds to the kernel values of float32 features: 8 roundings of 2^-24.
-FLOAT32_ERROR_PER_MASS = 8.0 * 2.0**-24
+FLOAT32_ERROR_PER_MASS = 4.0 * SINGLE
 # Largest number of spheres that are printed; a kernel with a kink at z = 0 needs dozens.
 _MOST_LINES = 40
 

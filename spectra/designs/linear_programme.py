@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from spectra.base.limits import seconds_left
+from spectra.base.limits import check_time, seconds_left
 from spectra.base.numbers import FloatArray
 from spectra.designs.wave_variance import tabulated_wave
 from spectra.errors import AccuracyError
@@ -185,8 +185,9 @@ def _minimise(
         names = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
         options: dict[str, Any] = dict.fromkeys(names, feasibility)
         wall_time, stopped = _WALL_TIME, True
-        # Python can be interrupted between calls of HiGHS only; wall_time doubles after each call.
+        # Time is checked between calls of HiGHS only; wall_time doubles after each call.
         while stopped:
+            check_time()
             left = seconds_left()
             if left is not None:
                 options["time_limit"] = max(wall_time * left, _LEAST_WALL_TIME)
@@ -227,6 +228,7 @@ def solve_programme(
     exchange = _Exchange(target, dim, domain, tol, cost, max_mass, max_radius)
     largest_cost = max_mass * float(exchange.grid_cost.max())
     for _ in range(_MOST_ROUNDS):
+        check_time()
         masses, excess, value, dual = exchange.solve_on(exchange.radii)
         w, violations = exchange.dual_violations(dual)
         worst = max(float(violations.max(initial=0.0)), 0.0)

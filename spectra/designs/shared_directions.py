@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, nnls
 
-from spectra.base.limits import staged
+from spectra.base.limits import check_time, staged
 from spectra.base.numbers import FloatArray
 from spectra.designs.designed_measure import (
     CACHED_DESIGNS,
@@ -131,6 +131,7 @@ class _LeastSquares:
         indices = np.arange(self.grid.size)
         chosen = best_row(np.array(list(combinations(indices, min(m, 2)))))
         while len(chosen) < m:
+            check_time()
             others = np.setdiff1d(indices, chosen)
             repeated = np.broadcast_to(chosen, (others.size, chosen.size))
             chosen = best_row(np.concatenate([repeated, others[:, None]], axis=1))

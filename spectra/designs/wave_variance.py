@@ -24,6 +24,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.special import gammaln
 
+from spectra.base.accuracy import DENSITY, PROBABILITY
 from spectra.base.bessel import plane_wave_mean
 from spectra.base.harmonics import gegenbauer_sequence, wave_coefficients
 from spectra.base.numbers import FloatArray
@@ -41,7 +42,7 @@ __all__ = [
 Wave = Callable[[FloatArray], FloatArray]
 
 # Largest absolute error of a tabulated wave.
-_TABLE_ERROR = 1e-12
+_TABLE_ERROR = PROBABILITY
 # For t below max(4, 0.6 sqrt(d)) the closed form of V cancels, and its series converges fast.
 _SMALL_PHASE, _SMALL_PHASE_PER_ROOT = 4.0, 0.6
 # Largest degree of that series: the omitted terms are below 1e-60 for every d.
@@ -49,7 +50,7 @@ _LAST_DEGREE = 36
 # Angular means are computed up to this degree; those of higher degrees count as 1/P.
 _LAST_ANGULAR_DEGREE = 30
 # Angular means below this are rounding errors: they are means of terms of size 1.
-_MEAN_ROUNDING = 1e-13
+_MEAN_ROUNDING = DENSITY / 10.0
 
 
 def wave_moment(dim: int, order: float) -> float:

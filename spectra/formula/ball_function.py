@@ -19,6 +19,7 @@ import flint
 import sympy
 
 from spectra.base.bessel_k import bessel_k
+from spectra.base.limits import check_time
 from spectra.base.precision import Ball, working_precision
 from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
@@ -63,6 +64,7 @@ class BallFunction:
 
     def __call__(self, z: Ball) -> Ball:
         """The value at the working precision."""
+        check_time()
         registers = [z]
         for function, operands in self._program():
             registers.append(function(*[registers[i] for i in operands]))
@@ -140,10 +142,19 @@ def constant_ball(node: sympy.Basic) -> Ball:
         return flint.acb(flint.arb(flint.fmpq(int(node.p), int(node.q))))
     if node in _CONSTANTS:
         return _CONSTANTS[node]()
+    if isinstance(node, sympy.CRootOf):
+        return _algebraic_ball(node)
     if not node.args:
         raise FormulaError(f"the constant {node} is not available in ball arithmetic")
     function, arguments = _ball_operation(node)
     return function(*[constant_ball(a) for a in arguments])
+
+
+def _algebraic_ball(root: sympy.CRootOf) -> Ball:
+    """A ball that encloses a real root of a polynomial."""
+    size = sympy.Rational(1, 2**flint.ctx.prec)
+    value = root.eval_rational(dx=size)
+    return constant_ball(value) + flint.acb(flint.arb(0, constant_ball(size).real))
 
 
 def _ball_operation(node: sympy.Basic) -> Operation:
@@ -245,6 +256,7 @@ _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
     sympy.bessely: lambda order, x: x.bessel_y(order),
     HankelAmplitude: _hankel_amplitude,
     sympy.expint: lambda order, x: x.expint(order),
+    sympy.erfinv: lambda x: flint.acb(x.real.erfinv()),
     sympy.polygamma: lambda order, x: x.polygamma(order),
     sympy.Pow: _power,
     sympy.Abs: flint.acb.real_abs,

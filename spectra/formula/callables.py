@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import sympy
 
+from spectra.base.accuracy import SAME
 from spectra.base.numbers import FloatArray
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.parameters import exact_parameter
@@ -24,7 +25,7 @@ __all__ = ["Opaque", "OpaqueTerm", "check_stated_properties", "opaque_function",
 # Points in (0, 1), in units of the support, at which values for an array are compared with values
 # for single numbers, and the relative difference up to which they are equal (arbitrary).
 _TEST_POINTS = np.array([0.21, 0.5, 0.83])
-_SAME_VALUE = 1e-9
+_SAME_VALUE = SAME
 # Errors of a callable that are reported with the distance; others, such as NameError, are bugs in
 # the callable and are not caught.
 _NO_VALUE = (ArithmeticError, ValueError, TypeError, AttributeError, LookupError)

@@ -54,8 +54,9 @@ def value_at_zero(expr: sympy.Expr) -> sympy.Expr | None:
 
 
 def refuse_jump_at_zero(expr: sympy.Expr) -> None:
-    """Raise FormulaError if a Piecewise formula has a value at z = 0 other than its limit there."""
-    exact_limit = value_at_zero(expr) if expr.has(sympy.Piecewise) else None
+    """Raise FormulaError if a formula with cases or steps is not continuous at z = 0."""
+    has_cases = expr.has(sympy.Piecewise, sympy.Heaviside)
+    exact_limit = value_at_zero(expr) if has_cases else None
     if exact_limit is None:
         return
     value, limit_value = float(numpy_function(expr, Z)(0.0)), float(exact_limit)

@@ -15,6 +15,7 @@ import scipy.special
 import sympy
 from numpy.typing import NDArray
 
+from spectra.base.limits import check_time
 from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
 
@@ -63,6 +64,7 @@ def double_function(expr: sympy.Basic, *symbols: sympy.Symbol) -> Evaluate:
         return lambda *x: x[place]
 
     def run(*x: Any) -> Any:
+        check_time()
         registers: list[Any] = [*x]
         for index, (function, operands) in enumerate(steps):
             registers.append(function(*[registers[i] for i in operands]))

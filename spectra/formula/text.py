@@ -12,6 +12,7 @@ from typing import Any
 import sympy
 from sympy.printing.str import StrPrinter
 
+from spectra.base.limits import check_time
 from spectra.errors import FormulaError, ParameterError, SpectraError
 from spectra.formula.building import (
     MAX_DIGITS,
@@ -138,6 +139,7 @@ class Parser:
             raise self._error(node, f"sympy cannot evaluate it ({shorten(error)})") from None
 
     def _value(self, node: ast.expr) -> sympy.Expr:
+        check_time()
         match node:
             case ast.Constant():
                 return self._number(node)

@@ -8,11 +8,12 @@ tilted.
 
 from spectra.kernels.composite import CompositeKernel, Factor, Term, additive
 from spectra.kernels.kernel import Kernel, l1, radial, zonal
-from spectra.kernels.metrics import EUCLIDEAN, L1, Metric
+from spectra.kernels.metrics import EUCLIDEAN, L1, SPHERE, Metric
 
 __all__ = [
     "EUCLIDEAN",
     "L1",
+    "SPHERE",
     "CompositeKernel",
     "Factor",
     "Kernel",

@@ -21,8 +21,8 @@ class BaseKernel:
     """The operations that every kernel derives from its own ``+``, ``*`` and kernel matrix."""
 
     label: str = ""  #: The text that is printed if it is not empty.
-    is_composite: bool = False  #: Whether it is a sum of products of factors, not one profile.
     zonal: Any = None  #: The formula in u = <x, y> of a zonal kernel.
+    terms: tuple[Any, ...]  #: The kernel as a sum of :class:`~spectra.kernels.terms.Term` s.
 
     # Not an ABC, whose metaclass slows isinstance down: only type checkers use abstractmethod here.
     @property
@@ -34,6 +34,28 @@ class BaseKernel:
     def is_zonal(self) -> bool:
         """Whether the kernel is a formula in u = <x, y> on the unit sphere."""
         return self.zonal is not None
+
+    @property
+    def factors(self) -> tuple[Any, ...]:
+        """The distinct factors, in the order of the terms."""
+        return tuple(dict.fromkeys(f for term in self.terms for f in term.factors))
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether no term is shifted or tilted."""
+        return all(term.is_plain for term in self.terms)
+
+    @property
+    def single_factor(self) -> Any:
+        """The factor of a kernel of one plain term with one factor; else None."""
+        one = len(self.terms) == 1 and self.is_symmetric and len(self.terms[0].factors) == 1
+        return self.terms[0].factors[0] if one else None
+
+    @property
+    def metric(self) -> Any:
+        """The metric of a kernel that is a function of one distance of all columns; else None."""
+        factor = self.single_factor
+        return factor.metric if factor is not None and factor.columns is None else None
 
     def gram(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
         """Exact kernel matrix of two sets of rows: its entries are k(x_i, y_j).

@@ -73,37 +73,16 @@ class CompositeKernel(BaseKernel):
 
     terms: tuple[Term, ...]
     dim: int | None = None
-    is_composite = True
 
     @property
     def formula(self) -> str:
-        """The kernel as text, such as 2*(exp(-z)).on([0])."""
-        factor = self.single_factor
-        if factor is not None and factor.columns is None:
-            profile = factor.profile if self.terms[0].weight == 1.0 else self.profile
-            return f"{profile} at z = {factor.metric.text}"
+        """The kernel as text that :func:`spectra.existence` and others read again."""
         return " + ".join(map(str, self.terms)) or "0"
-
-    @property
-    def factors(self) -> tuple[Factor, ...]:
-        """The distinct factors, in the order of the terms."""
-        return tuple(dict.fromkeys(f for term in self.terms for f in term.factors))
 
     @property
     def columns(self) -> tuple[int, ...]:
         """All columns that the factors name, in ascending order."""
         return tuple(sorted(set().union(*(term.columns for term in self.terms))))
-
-    @property
-    def is_symmetric(self) -> bool:
-        """Whether no term is shifted or tilted."""
-        return all(term.is_plain for term in self.terms)
-
-    @property
-    def single_factor(self) -> Factor | None:
-        """The factor of a kernel of one plain term with one factor; else None."""
-        one = len(self.terms) == 1 and self.is_symmetric and len(self.terms[0].factors) == 1
-        return self.terms[0].factors[0] if one else None
 
     @property
     def profile(self) -> RadialKernel:
@@ -120,16 +99,6 @@ class CompositeKernel(BaseKernel):
             return float(self._sum_terms(lambda factor, _: factor.profile.at_zero, ()))
         return float(self(np.zeros(self.dim or max(self.columns, default=0) + 1)))
 
-    def profile_of(self, metric: Metric) -> RadialKernel:
-        """The profile of a kernel that is a function of this distance of all columns."""
-        factor = self.single_factor
-        if factor is None or factor.columns is not None or factor.metric != metric:
-            raise ParameterError(
-                f"{self} is a function of x - y, not of {metric.text}: take the kernel of each "
-                "group or term. derive(kernel, dim) tabulates its measure."
-            )
-        return self.profile
-
     def as_radial(self, dim: int) -> tuple[RadialKernel, FloatArray | None] | None:
         """The radial kernel and its lengths if one Euclidean factor has all columns; else None."""
         self.check_dim(dim)
@@ -139,6 +108,7 @@ class CompositeKernel(BaseKernel):
             or factor.size(dim) != dim
             or np.ndim(factor.lengths) == 2
             or (factor.metric != EUCLIDEAN and dim > 1)
+            or not (self.terms[0].weight == 1.0 or factor.profile.adds_up)
         ):
             return None
         lengths = None if factor.columns is None else np.array(factor.lengths)
@@ -146,7 +116,7 @@ class CompositeKernel(BaseKernel):
 
     def __call__(self, differences: ArrayLike) -> FloatArray:
         """Values at differences D = x - y, shape (..., d); an array of shape (...)."""
-        D = check_differences(differences, "A kernel that is no function of |x - y|")
+        D = check_differences(differences, "A composite kernel")
         self.check_dim(D.shape[-1])
 
         def value(f: Factor, offset: Vector) -> FloatArray:
@@ -187,26 +157,37 @@ class CompositeKernel(BaseKernel):
         return total
 
     def rescale(self, length: Any) -> CompositeKernel:
-        """The kernel of rows divided by one number, or by a length for each of the d columns."""
-        is_number = not isinstance(length, sympy.Basic) and not np.ndim(length)
+        """The kernel of rows divided by one number, by a length for each column, or of rows A x.
+
+        A matrix A changes no shifted kernel.
+        """
+        is_number = isinstance(length, sympy.Basic) or not np.ndim(length)
         if isinstance(length, sympy.Basic) or (is_number and self._all_columns):
             return self._rescale_profiles(length)
-        lengths, dim = _positive_lengths(length), self.dim
-        if np.ndim(length):
-            dim = self.check_dim(lengths.size)
-        else:
+        lengths, dim = _lengths_or_matrix(length), self.dim
+        if is_number:
             lengths = np.repeat(lengths, max(self.columns, default=0) + 1)
+        else:
+            self.check_dim(len(lengths))
+            dim = lengths.shape[-1]
+        matrix = lengths.ndim == 2
+        if matrix and any(any(t.offset) for t in self.terms):
+            raise ParameterError(f"{self} is shifted: apply the matrix first, rescale(A).shift(r).")
 
         def rescale_factor(f: Factor) -> Factor:
-            columns = tuple(range(lengths.size)) if f.columns is None else f.columns
-            factor, own = lengths[list(columns)], np.array(f.lengths)
-            if own.ndim == 2:
-                return replace(f, lengths=tuple(map(tuple, (own / factor).tolist())))
-            return replace(f, columns=columns, lengths=tuple((factor * own).tolist()))
+            own, named = np.array(f.lengths), f.named_columns(len(lengths))
+            if matrix:  # K(A D)
+                rows = own @ lengths[named] if own.ndim == 2 else lengths[named] / own[:, None]
+                return Factor.of(f.profile, list(range(lengths.shape[-1])), rows, f.metric)
+            changed = own / lengths[named] if own.ndim == 2 else own * lengths[named]
+            return Factor.of(f.profile, named, changed, f.metric)
 
         def rescale_term(t: Term) -> Term:
             offset = tuple((np.array(t.offset) * lengths).tolist()) if any(t.offset) else ZERO
-            tilt = tuple((np.array(t.tilt) / lengths).tolist()) if any(t.tilt) else ZERO
+            tilt = ZERO
+            if any(t.tilt):
+                beta = np.broadcast_to(t.tilt, len(lengths))
+                tilt = tuple((beta @ lengths if matrix else beta / lengths).tolist())
             return Term(t.weight, tuple(map(rescale_factor, t.factors)), offset, tilt)
 
         return composite(map(rescale_term, self.terms), dim)
@@ -239,9 +220,8 @@ class CompositeKernel(BaseKernel):
             raise ParameterError("Select columns before shifting or tilting: k.on(...).shift(...).")
 
         def renumber(f: Factor) -> Factor:
-            own = range(len(new)) if f.columns is None else f.columns
-            lengths = np.broadcast_to(f.lengths, len(own)).tolist()
-            return _factor(f.profile, [new[c] for c in own], lengths, f.metric)
+            own = [new[c] for c in f.named_columns(len(new))]
+            return Factor.of(f.profile, own, f.lengths, f.metric)
 
         return composite(replace(t, factors=tuple(map(renumber, t.factors))) for t in self.terms)
 
@@ -302,14 +282,14 @@ class CompositeKernel(BaseKernel):
             return other
         if (number := finite_number(other)) is not None:
             return CompositeKernel((Term(number),))
-        if hasattr(other, "pieces") and (self._all_columns or not self.is_symmetric):
+        if not isinstance(other, BaseKernel):
+            return None
+        if self._all_columns or not self.is_symmetric:
             return of_factor(other)
-        if hasattr(other, "formula"):
-            raise TypeError(
-                f"{other!r} cannot be combined with a kernel of groups of columns, because it is "
-                "not known on which columns it acts. Select them: k.on([0, 1, 2])."
-            )
-        return None
+        raise TypeError(
+            f"{other!r} cannot be combined with a kernel of groups of columns, because it is "
+            "not known on which columns it acts. Select them: k.on([0, 1, 2])."
+        )
 
 
 def composite(terms: Iterable[Term], dim: int | None = None) -> CompositeKernel:
@@ -328,20 +308,10 @@ def of_factor(
     refuse_zonal(kernel, "shifting, tilting, selecting or rescaling columns")
     if columns is None:
         return composite([Term(1.0, (Factor(kernel, metric=metric),))], dim)
-    group = _distinct_columns(columns)
-    if np.ndim(length) == 2:
-        matrix = real_array(length, "The matrix of lengths")
-        if matrix.shape[1] != len(group) or not np.all(np.isfinite(matrix)):
-            raise ParameterError(
-                f"The matrix has the shape {matrix.shape} for {len(group)} columns."
-            )
-        rows = tuple(map(tuple, matrix[:, np.argsort(group)].tolist()))
-        return composite([Term(1.0, (Factor(kernel, tuple(sorted(group)), rows, metric),))], dim)
-    lengths = _positive_lengths(length)
-    if lengths.size not in (1, len(group)):
-        raise ParameterError(f"{lengths.size} lengths are given for {len(group)} columns.")
-    factor = _factor(kernel, group, np.broadcast_to(lengths, len(group)).tolist(), metric)
-    return composite([Term(1.0, (factor,))], dim)
+    group, lengths = _distinct_columns(columns), _lengths_or_matrix(length)
+    if lengths.shape[-1] not in (len(group), 3 - 2 * lengths.ndim):
+        raise ParameterError(f"{lengths.shape[-1]} lengths are given for {len(group)} columns.")
+    return composite([Term(1.0, (Factor.of(kernel, group, lengths, metric),))], dim)
 
 
 def additive(kernel: RadialKernel, dim: int, *, order: int = 1) -> CompositeKernel:
@@ -365,21 +335,13 @@ def additive(kernel: RadialKernel, dim: int, *, order: int = 1) -> CompositeKern
     >>> print(additive(radial("exp(-z)"), 2))
     (exp(-z)).on([0]) + (exp(-z)).on([1])
     """
-    if not hasattr(kernel, "pieces"):
+    if not isinstance(kernel, BaseKernel) or isinstance(kernel, CompositeKernel):
         raise ParameterError(f"additive takes a radial kernel, and got {kernel!r}.")
     dim, order = checked_dim(dim), checked_dim(order)
     if order > dim:
         raise ParameterError(f"order = {order}: for dim = {dim} a group has at most {dim} columns.")
     groups = [of_factor(kernel, group) for group in combinations(range(dim), order)]
     return composite((t for group in groups for t in group.terms), dim)
-
-
-def _factor(
-    kernel: RadialKernel, columns: Iterable[int], lengths: Iterable[float], metric: Metric
-) -> Factor:
-    """A factor with its columns in ascending order."""
-    pairs = sorted(zip(columns, lengths, strict=True))
-    return Factor(kernel, tuple(c for c, _ in pairs), tuple(x for _, x in pairs), metric)
 
 
 def _distinct_columns(columns: int | Sequence[int]) -> list[int]:
@@ -394,13 +356,14 @@ def _distinct_columns(columns: int | Sequence[int]) -> list[int]:
     return numbers
 
 
-def _positive_lengths(lengths: ArrayLike) -> FloatArray:
-    """Lengths as a vector of positive finite numbers, or a ParameterError."""
+def _lengths_or_matrix(lengths: ArrayLike) -> FloatArray:
+    """Lengths as a vector of positive finite numbers, or a finite matrix; or a ParameterError."""
     values = np.atleast_1d(real_array(lengths, "The lengths"))
-    if values.ndim != 1 or not values.size or not np.all((values > 0) & (values < np.inf)):
+    is_positive = values.ndim == 2 or np.all(values > 0)
+    if values.ndim > 2 or not values.size or not (is_positive and np.all(np.isfinite(values))):
         raise ParameterError(
             f"The lengths {lengths!r} of a kernel must be positive and finite: one number, or one "
-            "for each column of the data."
+            "for each column of the data, or a matrix with a column for each of them."
         )
     return values
 

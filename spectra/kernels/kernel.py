@@ -16,20 +16,20 @@ from typing import Any, overload
 import numpy as np
 import sympy
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist
+from sympy.core.function import AppliedUndef
 
 from spectra.base.limits import stage, staged  # limit the processor time of a block or call
-from spectra.base.numbers import FloatArray, check_unit_norms, real_array
+from spectra.base.numbers import FloatArray, real_array
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.callables import check_stated_properties, opaque_function
 from spectra.formula.evaluate import numpy_function
 from spectra.formula.one_sided_limits import limit_at, refuse_jump_at_zero, value_at_zero
 from spectra.formula.parameters import exact_length, exact_parameter
 from spectra.formula.parsing import Z, parse_formula
-from spectra.formula.pieces import Piece, merge_pieces, zonal_to_radial
-from spectra.kernels.base_kernel import BaseKernel
+from spectra.formula.pieces import Piece, merge_pieces, zonal_forms
 from spectra.kernels.composite import CompositeKernel, of_factor
 from spectra.kernels.metrics import L1
+from spectra.kernels.profile import Profile
 
 __all__ = ["Kernel", "l1", "radial", "zonal"]
 
@@ -40,7 +40,7 @@ _MOST_LIMITS = 3
 
 
 @dataclass(frozen=True, repr=False)
-class Kernel(BaseKernel):
+class Kernel(Profile):
     """A radial kernel k(z), z = |x - y|; make one with :func:`radial` or :func:`zonal`.
 
     Kernels are immutable, hashable, picklable and compare by their formulas.  Sums, differences
@@ -65,6 +65,12 @@ class Kernel(BaseKernel):
     pieces: tuple[Piece, ...]
     zonal: sympy.Expr | None = None
     label: str = field(default="", compare=False)
+    adds_up = True
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether the kernel has no pieces."""
+        return not self.pieces
 
     @property
     def formula(self) -> str:
@@ -109,6 +115,17 @@ class Kernel(BaseKernel):
             values[z == point] = limit_at(piece.expr, radius, both_sides=not at_support)
         return values
 
+    @cached_property
+    def slope(self) -> Kernel:
+        """k'(z)/z as a function of z > 0; a ParameterError for a callable."""
+        pieces = tuple(Piece(p.support, p.expr.diff(Z) / Z) for p in self.pieces)
+        if any(p.expr.has(sympy.Derivative, sympy.Subs, AppliedUndef) for p in pieces):
+            raise ParameterError(
+                f"{self} has no formula to differentiate. Write it as a formula, or fix its "
+                "length scales."
+            )
+        return Kernel(pieces)
+
     def __getstate__(self) -> dict[str, Any]:
         # Cached properties are left out: compiled functions cannot be pickled.
         return {"pieces": self.pieces, "zonal": self.zonal, "label": self.label}
@@ -127,14 +144,6 @@ class Kernel(BaseKernel):
         if np.any(z == 0):
             value[z == 0] = self.at_zero
         return value
-
-    def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        distances = cdist(X, Y)
-        if self.is_zonal:
-            for rows in (X, Y):
-                check_unit_norms(np.linalg.norm(rows, axis=1), f"the zonal kernel {self}")
-            distances = np.minimum(distances, 2.0)  # rounding may exceed the diameter
-        return self(distances)
 
     @overload
     def rescale(self, length: float | sympy.Expr) -> Kernel: ...
@@ -159,35 +168,9 @@ class Kernel(BaseKernel):
         np.True_
         """
         if not isinstance(length, sympy.Basic) and np.ndim(length):
-            dim = np.shape(length)[-1]
-            return of_factor(self, range(dim), length, dim)
+            return self._scaled_columns(length)
         scale = exact_length(length)
         return _sum_pieces((p.support * scale, p.expr.subs(Z, Z / scale)) for p in self.pieces)
-
-    def on(self, columns: int | Sequence[int], length: float | ArrayLike = 1.0) -> CompositeKernel:
-        """The kernel of the distance in the given columns only, which are counted from 0.
-
-        ``length`` divides these columns: one number for all of them, or one for each.  Sums and
-        products of such kernels and numbers are kernels of groups of columns.
-
-        Examples
-        --------
-        >>> space, time = radial("exp(-z**2/2)"), radial("exp(-z)")
-        >>> print(space.on([0, 1]) * time.on(2, length=7))
-        (exp(-z**2/2)).on([0, 1])*(exp(-z)).on([2], length=[7])
-        """
-        return of_factor(self, columns, length)
-
-    def shift(self, offset: float | ArrayLike) -> CompositeKernel:
-        """The kernel D -> k(|D + offset|), D = x - y; one number per column, or one for all."""
-        return of_factor(self).shift(offset)
-
-    def tilt(self, beta: float | ArrayLike) -> CompositeKernel:
-        """The kernel D -> k(|D|) exp(beta.D), D = x - y; one number per column, or one for all.
-
-        Its spectral measure is known if k is a sum of Gaussians.
-        """
-        return of_factor(self).tilt(beta)
 
     def split_constant(self) -> tuple[float, Kernel]:
         """The pair (c, k / c) for the constant factor c of k; multiples of k share k / c."""
@@ -248,7 +231,7 @@ def _combine_zonal(a: Kernel, b: Kernel, combine: type[sympy.Expr]) -> sympy.Exp
 def radial(
     formula: str | sympy.Expr | Callable[..., Any],
     *,
-    support: float | sympy.Expr | None = None,
+    support: float | str | sympy.Expr | None = None,
     **parameters: Any,
 ) -> Kernel:
     """Make a radial kernel from a formula in z = |x - y| or a callable of z.
@@ -259,8 +242,9 @@ def radial(
         A formula in ``z``.  Text is parsed with a whitelist, never executed.  A callable takes a
         distance or an array of distances.  Describe where it is not smooth and how it decays with
         keywords; see ``docs/callables.md``.
-    support : number, optional
-        Radius beyond which the kernel is zero; infinite by default.
+    support : number or str, optional
+        Radius beyond which the kernel is zero; infinite by default.  Text such as "sqrt(2)" is the
+        exact number.
     **parameters : numbers
         A value for every other symbol of the formula.  For a callable: ``edge`` (k behaves like
         (support - z)**edge at its support), ``breaks`` (other radii where k is not smooth, or a
@@ -284,6 +268,8 @@ def radial(
     array([2.  , 0.25])
     """
     is_callable = callable(formula) and not isinstance(formula, type | Kernel | sympy.Basic)
+    if isinstance(support, str):
+        support = parse_formula(support, variable="z")
     radius = sympy.oo if support is None else exact_parameter("support", support)
     expr = None if is_callable else parse_formula(formula, variable="z", parameters=parameters)
     if not radius.is_extended_positive:
@@ -310,15 +296,20 @@ def zonal(formula: str | sympy.Expr, **parameters: float | sympy.Expr) -> Kernel
     **parameters : numbers
         A value for every other symbol of the formula.
 
+    Raises
+    ------
+    FormulaError
+        If the text is not a valid formula, its value is not real for -1 <= u < 1, or it has no
+        finite limit at u = 1.
+
     Examples
     --------
     >>> zonal("(1 + u)/2")([0.0, 2.0])
     array([1., 0.])
     """
-    expr = parse_formula(formula, variable="u", parameters=parameters)
+    expr, radial = zonal_forms(parse_formula(formula, variable="u", parameters=parameters))
     label = formula if isinstance(formula, str) and not parameters else ""
-    pieces = [(sympy.Integer(2), zonal_to_radial(expr))]
-    return _check_values(_sum_pieces(pieces, zonal=expr, label=label))
+    return _check_values(_sum_pieces([(sympy.Integer(2), radial)], zonal=expr, label=label))
 
 
 def _check_values(kernel: Kernel) -> Kernel:
@@ -332,7 +323,8 @@ def _check_values(kernel: Kernel) -> Kernel:
         if np.any(bad):
             raise FormulaError(
                 f"The formula {piece.expr} has no real value at z = {z[bad][0]:.6g}. A kernel must "
-                "be real on its whole domain: restrict it with support=..., or correct the formula."
+                "be real on its whole domain: restrict it with support=... (if irrational, as text "
+                'such as "sqrt(2)"), or correct the formula.'
             )
         refuse_jump_at_zero(piece.expr)
     return kernel

@@ -1,29 +1,36 @@
 """Metrics: the distances z that the profile k(z) of a factor of a kernel is a function of.
 
 What else must be known of a metric is dispatched on its class: whether a factor has finite mass
-(:mod:`spectra.verdict.columns`) and its law of frequencies (:mod:`spectra.derivation.terms`).
+(:mod:`spectra.verdict.decide`), its law of frequencies (:mod:`spectra.derivation.terms`), and how
+features are designed for the data (:mod:`rf.dot_product.plan`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar, Literal, final
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from spectra.base.arrays import FloatArray
+from spectra.base.numbers import check_unit_norms
 
-__all__ = ["EUCLIDEAN", "L1", "Euclidean", "L1Metric", "Metric"]
+__all__ = ["EUCLIDEAN", "L1", "SPHERE", "Euclidean", "L1Metric", "Metric", "Sphere"]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A distance of rows: ``name`` as scipy names it; ``text``: as a formula of x and y."""
+    """A distance of rows: ``name`` as scipy names it; ``text``: as a formula of x and y.
+
+    ``diameter``: the largest distance.
+    """
 
     name: ClassVar[Literal["euclidean", "cityblock"]]
     order: ClassVar[float]
     text: ClassVar[str]
+    diameter: ClassVar[float] = inf
 
     def norm(self, differences: FloatArray) -> FloatArray:
         """The distances of differences x - y of shape (..., columns)."""
@@ -33,12 +40,27 @@ class Metric:
         """The distances of all pairs of rows."""
         return np.asarray(cdist(X, Y, self.name))
 
+    def check_norms(self, norms: FloatArray, kernel: object) -> None:
+        """Raise a DataError if rows of these norms have no distances; it names the kernel."""
 
-@final
+
 class Euclidean(Metric):
     """|x - y|."""
 
     name, order, text = "euclidean", 2, "|x - y|"
+
+
+@final
+class Sphere(Euclidean):
+    """|x - y| for unit vectors x and y."""
+
+    diameter = 2.0
+
+    def distances(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        return np.minimum(super().distances(X, Y), self.diameter)  # rounding may exceed it
+
+    def check_norms(self, norms: FloatArray, kernel: object) -> None:
+        check_unit_norms(norms, f"the zonal kernel {kernel}")
 
 
 @final
@@ -48,4 +70,4 @@ class L1Metric(Metric):
     name, order, text = "cityblock", 1, "|x - y|_1"
 
 
-EUCLIDEAN, L1 = Euclidean(), L1Metric()
+EUCLIDEAN, SPHERE, L1 = Euclidean(), Sphere(), L1Metric()

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import sympy
 
 from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
 from spectra.formula.pieces import exponential_terms
-
-if TYPE_CHECKING:
-    from spectra.kernels.kernel import Kernel
+from spectra.kernels.kernel import Kernel
+from spectra.kernels.profile import Profile
 
 __all__ = ["ExactTerms", "gaussian_components", "l1_components", "no_l1_route", "numeric_l1"]
 
@@ -22,9 +20,11 @@ ExactTerms = tuple[tuple[sympy.Expr, sympy.Expr], ...]
 FloatTerms = tuple[tuple[float, float], ...]
 
 
-def gaussian_components(profile: Kernel) -> ExactTerms | None:
+def gaussian_components(profile: Profile) -> ExactTerms | None:
     """The pairs (c, a) of a profile sum c exp(-a z^2), a > 0; None if it is not such a sum."""
-    if len(profile.pieces) != 1 or profile.pieces[0].support != sympy.oo:
+    if not isinstance(profile, Kernel) or len(profile.pieces) != 1:
+        return None
+    if profile.pieces[0].support != sympy.oo:
         return None
     pairs = exponential_terms(profile.pieces[0].expr, 2)
     if pairs is None or any(rate == 0 for _, rate in pairs):
@@ -33,13 +33,13 @@ def gaussian_components(profile: Kernel) -> ExactTerms | None:
 
 
 @lru_cache(maxsize=64)
-def l1_components(profile: Kernel) -> tuple[ExactTerms, ExactTerms] | None:
+def l1_components(profile: Profile) -> tuple[ExactTerms, ExactTerms] | None:
     """The pairs (c, tau) of c max(tau - z, 0) and (c, t) of c exp(-t z) that add up to a profile.
 
     None if it is not such a sum.
     """
     truncated, rest = [], sympy.Integer(0)
-    if any(piece.support is not sympy.oo for piece in profile.pieces):
+    if not isinstance(profile, Kernel) or any(p.support is not sympy.oo for p in profile.pieces):
         return None
     total = sympy.Add(*(piece.expr for piece in profile.pieces))
     for term in sympy.Add.make_args(sympy.expand(total)):

@@ -7,19 +7,18 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist
 
 from spectra.base.numbers import FloatArray
-from spectra.errors import ParameterError
-from spectra.kernels.base_kernel import BaseKernel
+from spectra.errors import NoRouteError, ParameterError
 from spectra.kernels.composite import CompositeKernel, of_factor
+from spectra.kernels.profile import Profile
 
 __all__ = ["TabulatedKernel"]
 
 
 @final
 @dataclass(frozen=True, repr=False)
-class TabulatedKernel(BaseKernel):
+class TabulatedKernel(Profile):
     """The kernel k(|x - y|) of a radial table, in data of as many columns as it has dimensions.
 
     Examples
@@ -42,24 +41,26 @@ class TabulatedKernel(BaseKernel):
         return f"kernel of a table of {self.table.formula}"
 
     @property
-    def pieces(self) -> tuple[Any, ...]:
-        return tuple(self.table.parts)
+    def is_zero(self) -> bool:
+        return not self.table.parts
 
     @property
     def at_zero(self) -> float:
         return float(self.table.k_zero)
 
-    def split_constant(self) -> tuple[float, TabulatedKernel]:
-        return 1.0, self
-
     def __call__(self, z: ArrayLike) -> FloatArray:
         return np.asarray(self.table.expected_kernel(z))
 
-    def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        return self(cdist(X, Y))
+    def table_on(self, dim: int) -> Any:
+        """The table, if R^dim is its space; else a NoRouteError."""
+        if self.table.dim != dim:
+            raise NoRouteError(f"{self} is known in dimension {self.table.dim} alone.")
+        return self.table
 
-    def on(self, columns: Any, length: Any = 1.0) -> CompositeKernel:
-        return of_factor(self, columns, length)
+    def rescale(self, length: Any) -> CompositeKernel:
+        """The kernel of rows divided by one length, by one for each column, or of rows A x."""
+        dim = self.table.dim
+        return self._scaled_columns(length if np.ndim(length) else np.full(dim, length))
 
     def __add__(self, other: Any) -> Any:
         return of_factor(self) + other

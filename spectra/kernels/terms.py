@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import isfinite
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,9 +28,9 @@ ZERO: Vector = (0.0,)  # a vector of length 1 applies to every coordinate
 class Factor:
     """A profile of a distance in some columns, in ascending order, divided by their lengths.
 
-    ``profile`` has no constant factor, which belongs to the weight of the term; ``columns``: None
-    for all columns of the data, with one length; ``lengths``: or the rows of a matrix A, for the
-    distance of A x and A y.
+    ``profile``, a :class:`~spectra.kernels.profile.Profile`, has no constant factor, which belongs
+    to the weight of the term; ``columns``: None for all columns of the data, with the length 1;
+    ``lengths``: or the rows of a matrix A, for the distance of A x and A y.
     """
 
     profile: RadialKernel
@@ -43,8 +43,21 @@ class Factor:
         lengths = "" if set(self.lengths) == {1.0} else f", length={_nested_text(self.lengths)}"
         return profile if self.columns is None else f"{profile}.on({list(self.columns)}{lengths})"
 
+    @classmethod
+    def of(cls, profile: RadialKernel, columns: list[int], lengths: Any, metric: Metric) -> Self:
+        """A factor with its columns in ascending order; lengths: one, a vector or a matrix."""
+        order, given = np.argsort(columns), np.asarray(lengths)
+        given = given if given.ndim == 2 else np.broadcast_to(given, len(columns))
+        own = given[..., order].tolist()
+        rows = tuple(map(tuple, own)) if given.ndim == 2 else tuple(own)
+        return cls(profile, tuple(sorted(columns)), rows, metric)
+
+    def named_columns(self, dim: int) -> list[int]:
+        """Its columns in data with ``dim`` columns."""
+        return list(range(dim)) if self.columns is None else list(self.columns)
+
     def size(self, dim: int | None) -> Any:
-        """Number of columns of the factor for data with ``dim`` columns."""
+        """Number of coordinates that it is a function of, in data with ``dim`` columns."""
         return dim if self.columns is None else len(self.lengths)
 
     def scaled_columns(self, X: FloatArray) -> FloatArray:
@@ -81,38 +94,38 @@ class Term:
         return {c for f in self.factors for c in f.columns or ()}
 
     def __str__(self) -> str:
-        if self.is_plain:
-            number = [] if self.weight == 1.0 and self.factors else [_number_text(self.weight)]
-            return "*".join([*number, *map(str, self.factors)])
-        weight = "" if self.weight == 1.0 else f"{_number_text(self.weight)}*"
-        shift = f" + {_vector_text(self.offset)}" if any(self.offset) else ""
-        tilt = f"*exp({_vector_text(self.tilt)}.D)" if any(self.tilt) else ""
         text = "*".join(map(str, self.factors))
-        if [f.columns for f in self.factors] == [None] and self.factors[0].metric == EUCLIDEAN:
-            text = str(self.factors[0].profile)
-        return f"{weight}k[{text}](D{shift}){tilt}"
+        if not self.is_plain and len(self.factors) != 1:
+            text = f"({text or 1})"
+        for name, value in (("shift", self.offset), ("tilt", self.tilt)):
+            if any(value):
+                text += f".{name}({_nested_text(value[0] if len(value) == 1 else value)})"
+        return "*".join([*self._weight, *filter(None, [text])])
+
+    @property
+    def _weight(self) -> list[str]:
+        """The text of the weight; none if it is 1 and not the whole term."""
+        return [] if self.weight == 1.0 and self.factors else [_number_text(self.weight)]
 
 
 def add_terms(terms: Iterable[Term]) -> tuple[Term, ...]:
     """Add the terms with equal factors, and the profiles of equal places, shifts and tilts."""
-    added: dict[Any, Term] = {}
+    found: dict[Any, Term] = {}
     for given in terms:
         term = _extract_constants(given)
-        one = len(term.factors) == 1
+        one = len(term.factors) == 1 and term.factors[0].profile.adds_up
         key = (term.factors[0].place if one else term.factors), term.offset, term.tilt
-        if key in added:
-            other = added[key]
-            if term.factors == other.factors:
-                term = replace(term, weight=term.weight + other.weight)
-            else:
-                (f,), (g,) = term.factors, other.factors
-                total = other.weight * g.profile + term.weight * f.profile
-                new = replace(term, weight=1.0, factors=(replace(f, profile=total),))
-                term = _extract_constants(new)
-        added[key] = term
-    is_zero = (t.weight == 0.0 or not all(f.profile.pieces for f in t.factors)
-               for t in added.values())  # fmt: skip
-    return tuple(t for t, zero in zip(added.values(), is_zero, strict=True) if not zero)
+        if (other := found.get(key)) is None:
+            found[key] = term
+        elif term.factors == other.factors:
+            found[key] = replace(term, weight=term.weight + other.weight)
+        else:
+            (f,), (g,) = term.factors, other.factors
+            total = other.weight * g.profile + term.weight * f.profile
+            new = replace(term, weight=1.0, factors=(replace(f, profile=total),))
+            found[key] = _extract_constants(new)
+    is_zero = (t.weight == 0.0 or any(f.profile.is_zero for f in t.factors) for t in found.values())
+    return tuple(t for t, zero in zip(found.values(), is_zero, strict=True) if not zero)
 
 
 def _extract_constants(term: Term) -> Term:
@@ -121,7 +134,8 @@ def _extract_constants(term: Term) -> Term:
     weight = reduce(_multiply, (constant for constant, _ in split), term.weight)
     rest = (replace(f, profile=k) for f, (_, k) in zip(term.factors, split, strict=True))
     factors = tuple(sorted(rest, key=lambda f: (*f.place, f.profile.formula)))
-    return replace(term, weight=weight, factors=factors)
+    # A shift does not change a constant.
+    return replace(term, weight=weight, factors=factors, offset=term.offset if factors else ZERO)
 
 
 def product_of(a: Term, b: Term) -> Term:
@@ -151,13 +165,6 @@ def added(a: Vector, b: Vector) -> Vector:
             "Give one number for every column of the data, or a single number for all."
         )
     return tuple((np.array(a) + np.array(b) + 0.0).tolist())
-
-
-def _vector_text(vector: Vector) -> str:
-    if len(set(vector)) == 1:
-        return f"{vector[0]:.6g}"
-    first = ", ".join(f"{v:.6g}" for v in vector[:4])
-    return f"({first}{', ...' if len(vector) > 4 else ''})"
 
 
 def _nested_text(values: Any) -> str:

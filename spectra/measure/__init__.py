@@ -3,8 +3,8 @@
 Read in this order: ``ranges`` chooses the first panels of radii, ``panels`` fits the density on
 them by Legendre series and cuts them at its ``roots``, ``spectral_measure`` is the measure itself,
 ``from_density`` makes it from a density, ``tabulation`` makes its table.  For densities whose tail
-oscillates, ``oscillating/wave_split`` splits the tail into two nonnegative sums of waves, and
-``oscillating/wave_masses`` computes the positive and the negative mass.
+oscillates, ``wave_split`` splits the tail into two nonnegative sums of waves, and ``wave_masses``
+computes the positive and the negative mass.
 """
 
 from spectra.measure.from_density import measure_of, truncate

@@ -15,7 +15,9 @@ import numpy as np
 from spectra.base.accuracy import EPS, NOISE
 from spectra.base.arrays import FloatArray, IntArray
 from spectra.base.enclosures import Enclosure, integrate_tail
-from spectra.base.piecewise import NODES, ORDER, WEIGHTS, Chart, Piecewise, fit
+from spectra.base.fitting import fit
+from spectra.base.piecewise import Chart, Piecewise
+from spectra.base.series import NODES, ORDER, WEIGHTS
 from spectra.density.charts import proved_sign, sample_density
 from spectra.density.components import Component
 from spectra.measure.ranges import first_panels
@@ -75,22 +77,48 @@ def fit_signed(
 ) -> SignedDensity:
     """Fit a density at all radii up to ``cut`` on panels of constant sign.
 
-    The radii ``extra_edges`` are edges of panels.
+    The radii ``extra_edges`` are edges of panels.  The panels of a single component that has some
+    are taken as they are.
     """
     charts, has_mass_beyond = first_panels(components, cut, extra_edges)
-    found = [
-        fit(sample_density(components, dim, c), edges, c, negligible=_VANISHED, has_units=True)
-        for c, edges in charts
-    ]
+    found = []
+    for chart, edges in charts:
+        known = components[0].panels_in(chart) if len(components) == 1 else None
+        first = np.stack([edges[:-1], edges[1:]], axis=1)
+        if known is not None:
+            required = chart.variable(np.array([w for w in extra_edges if w > 0.0]))
+            known, first = _fill_gaps(known, edges, required)
+            found.append(known)
+        sample = sample_density(components, dim, chart)
+        found.append(fit(sample, first, chart, negligible=_VANISHED))
     signed = _assign_signs(Piecewise.join(found), proved_sign(components))
     return _add_ends(signed, charts[-1][0] if has_mass_beyond else None)
 
 
+def _fill_gaps(
+    known: Piecewise, edges: FloatArray, required: FloatArray
+) -> tuple[Piecewise, FloatArray]:
+    """The known panels between the first and the last edge, and first panels for all other t.
+
+    Known panels with a ``required`` edge inside are left out.
+    """
+    start, stop = known.charts[:, 2], known.charts[:, 3]
+    whole = np.searchsorted(required, stop) == np.searchsorted(required, start, side="right")
+    known = known[(start >= edges[0]) & (stop <= edges[-1]) & whole]
+    start, stop = known.charts[:, 2], known.charts[:, 3]
+    covers = np.searchsorted(start, edges, side="right") > np.searchsorted(stop, edges)
+    ends = np.unique(np.concatenate([edges[~covers], start, stop]))
+    first = np.stack([ends[:-1], ends[1:]], axis=1)
+    return known, first[~np.isin(first[:, 0], start)]
+
+
 def _assign_signs(density: Piecewise, proved: int) -> SignedDensity:
-    """Cut panels at roots.  Unknown signs become those of the nearest known ones, if these agree."""
+    """Cut panels at roots.
+
+    A panel of unknown sign has the sign of the nearest panels of known sign, if these agree.
+    """
     pieces, truncation = density.split()
     errors, width = pieces.errors, pieces.half_widths
-    assert errors is not None
     values = np.abs(pieces.at(np.arange(pieces.size), np.tile(NODES, (pieces.size, 1))))
     error = width * ((errors + 4.0 * EPS * values) @ WEIGHTS + truncation / ORDER)
     sign_error = width * (np.maximum(errors - values, 0.0) @ WEIGHTS)
@@ -104,7 +132,6 @@ def _assign_signs(density: Piecewise, proved: int) -> SignedDensity:
         before = sign[known[np.maximum(i - 1, 0)]] * (i > 0)
         sign = np.where((sign == 0) & (after == before), after, sign)
     # Signs are known where values are far below 1e-308, masses are not.
-    assert pieces.unit is not None
     unit = np.exp(pieces.unit)
     error, sign_error, size = error * unit, sign_error * unit, np.abs(pieces.masses) + error * unit
     # A piece of the wrong sign counts as 0.
@@ -127,15 +154,17 @@ def _add_ends(p: SignedDensity, last_chart: Chart | None) -> SignedDensity:
     if Chart(*p.pieces.charts[last, :2]) == last_chart:
         ends.append((last, -1, slice(last + 1, None)))
     kept = slice(first, last + 1 if len(ends) == 2 else None)
-    rows = [(p.pieces.charts, p.pieces.series, p.sign, p.error, p.sign_error)]
-    rows = [tuple(a[kept] for a in rows[0])]
+    parts = [SignedDensity(p.pieces[kept], p.sign[kept], p.error[kept], p.sign_error[kept])]
     for k, inward, dropped in ends:
         chart, mass = _extrapolate(p.pieces[[k]], float(p.error[k]), inward)
-        unknown = float(p.sign_error[dropped].sum())
-        end = (chart, mass.mid * np.eye(1, ORDER)[0], p.sign[k], mass.rad + unknown, unknown)
-        rows.insert(0 if inward > 0 else 2, tuple(np.asarray(a)[None] for a in end))
-    charts, series, *columns = (np.concatenate(column) for column in zip(*rows, strict=True))
-    return SignedDensity(Piecewise(charts, series), *columns)
+        unknown = p.sign_error[dropped].sum(keepdims=True)
+        end = Piecewise(chart[None], [[mass.mid]])
+        end_mass = SignedDensity(end, p.sign[[k]], mass.rad + unknown, unknown)
+        parts.insert(0 if inward > 0 else len(parts), end_mass)
+    columns = zip(*((q.sign, q.error, q.sign_error) for q in parts), strict=True)
+    return SignedDensity(
+        Piecewise.join([q.pieces for q in parts]), *(np.concatenate(c) for c in columns)
+    )
 
 
 def _extrapolate(panel: Piecewise, error: float, inward: int) -> tuple[FloatArray, Enclosure]:

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from spectra.base.accuracy import FOLDS, LARGEST_LOG
+from spectra.base.fitting import RADIANS
 from spectra.base.numbers import FloatArray
-from spectra.base.piecewise import ORDER, RADIANS, Chart
+from spectra.base.piecewise import Chart
 from spectra.density.charts import break_depths, charts_between, require_moderate_scale
 from spectra.density.components import Component
 
@@ -34,7 +35,8 @@ def first_panels(
     """Charts that cover all components up to the radius ``cut``, and panels of each chart.
 
     Charts ascend in the radius.  Each is paired with the edges of its panels, in its variable t;
-    the radii ``extra_edges`` are among them.  The flag says whether mass may lie beyond the panels.
+    the radii ``extra_edges`` and the edges of the panels of components are among them.  The flag
+    says whether mass may lie beyond the panels.
     """
     require_moderate_scale(components)
     # The charts at a break cover distances from it down to exp(-depth) times its radius.
@@ -50,7 +52,7 @@ def first_panels(
         *(_find_extent(c, 1.0) for c in components if np.isinf(c.end)),
         low,
     )
-    samples = np.sort(np.concatenate([np.empty(0), *(c.radii_to_resolve() for c in components)]))
+    radii = np.concatenate([np.asarray(extra_edges), *(c.edges() for c in components)])
     found = []
     for chart, start, stop in charts_between(depths, low, min(last, log_cut)):
         edges = np.linspace(start, stop, 2 + int((stop - start) / _NEAR_BREAK))
@@ -61,10 +63,9 @@ def first_panels(
             first, far = np.log(chart.radius(edges[[0, -1]]))
             between = chart.variable(np.exp(_place_edges(components, first, far)[1:-1]))
             edges = np.union1d(edges, between[(between > start) & (between < stop)])
-        w = chart.radius(edges[[0, -1]])
-        inside = [r[(r > w[0]) & (r < w[1])] for r in (samples, np.asarray(extra_edges))]
-        t_samples, t_extra = map(chart.variable, inside)
-        found.append((chart, _limit_samples(np.union1d(edges, t_extra), t_samples)))
+        low_w, high_w = chart.radius(edges[[0, -1]])
+        inside = radii[(radii > low_w) & (radii < high_w)]
+        found.append((chart, np.union1d(edges, chart.variable(inside))))
     return found, chart.origin < cut if chart.side < 0.0 else log_cut > last
 
 
@@ -96,12 +97,3 @@ def _place_edges(components: Sequence[Component], low: float, high: float) -> Fl
         widths += [w for w, (a, b) in zip(near, bulks, strict=True) if a - _WIDE < t < b]
         edges.append(t + min(*widths, RADIANS / max(fastest * np.exp(t), 1e-300)))
     return np.array([*edges[:-1], high])
-
-
-def _limit_samples(edges: FloatArray, samples: FloatArray) -> FloatArray:
-    """Halve panels until each contains at most ORDER of the samples."""
-    while True:
-        full = np.flatnonzero(np.diff(np.searchsorted(samples, edges)) > ORDER)
-        if not full.size:
-            return edges
-        edges = np.insert(edges, full + 1, 0.5 * (edges[full] + edges[full + 1]))

@@ -20,6 +20,7 @@ from spectra.base.piecewise import Piecewise
 from spectra.density.charts import proved_sign
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
+from spectra.measure.certified import CertifiedMasses, proved_masses
 from spectra.measure.panels import ZERO, SignedDensity, fit_signed
 from spectra.measure.wave_masses import oscillating_masses, radius_for_masses
 from spectra.measure.wave_split import constant_sign, split_tail, tail_waves
@@ -29,7 +30,6 @@ from spectra.table.wave_sum import WaveSum
 from spectra.table.wave_tail import WaveTail
 
 if TYPE_CHECKING:
-    from spectra.certified import CertifiedMasses
     from spectra.kernels.kernel import Kernel
 
 __all__ = ["SpectralMeasure", "merge_atoms"]
@@ -185,6 +185,17 @@ class SpectralMeasure:
         radii = signed.sign_changes()
         return np.asarray(radii[radii <= up_to])
 
+    def parts(self) -> tuple[Part, ...]:
+        """The positive and the negative part that frequencies are drawn from, if they have mass.
+
+        They are the Jordan parts, of masses :attr:`positive_mass` and :attr:`negative_mass`, unless
+        the density rho changes its sign infinitely often.  Then they are the Jordan parts up to a
+        radius W, and (rho + g)^2/(4g) and (rho - g)^2/(4g) beyond it, with a power g of the radius.
+        The difference of the parts is still the measure.  Their mass exceeds that of the Jordan
+        parts by at most 0.4 % for one frequency of oscillation, and 1 % for several.
+        """
+        return self._parts
+
     @cached_property
     @staged("splitting the measure by sign")
     def _parts(self) -> tuple[Part, ...]:
@@ -217,24 +228,6 @@ class SpectralMeasure:
                 parts.append(Part(mass.mid, mass.rad, phase, _normalize(panels_of_part, tail)))
         return tuple(parts)
 
-    def parts(self, kind: str = "jordan") -> tuple[Part, ...]:
-        """The positive and the negative part that frequencies are drawn from, if they have mass.
-
-        They are the Jordan parts, of masses :attr:`positive_mass` and :attr:`negative_mass`, unless
-        the density rho changes its sign infinitely often.  Then they are the Jordan parts up to a
-        radius W, and (rho + g)^2/(4g) and (rho - g)^2/(4g) beyond it, with a power g of the radius.
-        The difference of the parts is still the measure.  Their mass exceeds that of the Jordan
-        parts by at most 0.4 % for one frequency of oscillation, and 1 % for several.
-
-        The only valid ``kind`` is "jordan".
-        """
-        if kind != "jordan":
-            raise ParameterError(
-                f"The parts of a real measure are of the kind 'jordan' (positive and negative); "
-                f"got {kind!r}."
-            )
-        return self._parts
-
     def certified(self) -> CertifiedMasses:
         """Masses with rigorous error bounds from ball arithmetic, see docs/proofs.md.
 
@@ -252,9 +245,7 @@ class SpectralMeasure:
         >>> print(spectral_measure(radial("exp(-z**2/2)"), 3).certified().mass)
         1 ± 0.0e+00 (proved)
         """
-        from spectra.certified import proved_masses
-
-        return proved_masses(self)
+        return proved_masses(repr(self), self.density, self.radius)
 
     def __repr__(self) -> str:
         name = "a design" if self.kernel is None else str(self.kernel)

@@ -24,7 +24,7 @@ from scipy.special import erfc
 from spectra.base.accuracy import DENSITY, EPS
 from spectra.base.arrays import ComplexArray, FloatArray, IntArray, panel_rule
 from spectra.base.enclosures import Enclosure
-from spectra.base.piecewise import NODES, WEIGHTS
+from spectra.base.series import NODES, WEIGHTS
 from spectra.density.components import Component
 from spectra.measure.panels import SignedDensity
 from spectra.measure.wave_split import tail_start, tail_waves, wave_error
@@ -105,15 +105,14 @@ def _integrate_window(
     signed: SignedDensity, rho: WaveSum, radius: float, relative_error: float
 ) -> dict[int, Enclosure]:
     """The masses with the window that ends at ``radius``; ``relative_error`` is that of ``rho``."""
-    panels, each = signed.pieces, np.arange(signed.pieces.size)
-    # Every panel is divided into pieces on which the window is a polynomial.
-    pieces = np.arange(int(np.ceil(2.0 * panels.half_widths.max() / _WIDEST)) or 1)
+    panels, masses = signed.pieces, signed.pieces.masses.copy()
+    # Each panel where the window is not 1 is cut into pieces on which it is a polynomial.
+    cut = np.flatnonzero(panels.are_series & (panels.high > 0.5 * radius))
+    pieces = np.arange(int(np.ceil(2.0 * panels.half_widths[cut].max(initial=0.0) / _WIDEST)) or 1)
     x = (((2.0 * pieces + 1.0)[:, None] + NODES) / pieces.size - 1.0).ravel()
     weights = np.tile(WEIGHTS, pieces.size) / pieces.size
-    w, _, values = panels.series_at(each, np.broadcast_to(x, (panels.size, x.size)))
-    masses = (values * _window(np.log2(2.0 * w / radius))) @ weights
-    # The mass between radius 0 and the first panel.
-    masses += np.where(panels.are_series, 0.0, panels.masses)
+    w, _, values = panels.series_at(cut, np.broadcast_to(x, (cut.size, x.size)))
+    masses[cut] = (values * _window(np.log2(2.0 * w / radius))) @ weights
     near = {s: float(masses[signed.sign == s].sum()) for s in (1, -1)}
 
     groups = _group_multiples(rho.frequencies)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.polynomial import Chebyshev, Polynomial, chebyshev
 
-from spectra.base.accuracy import SAME
+from spectra.base.accuracy import DENSITY, EPS, SAME
 from spectra.density.components import Component, SignedLog
 from spectra.errors import AccuracyError
 from spectra.table.wave_sum import LEAST_PHASE, Wave, WaveSum
@@ -25,7 +25,7 @@ __all__ = ["constant_sign", "split_tail", "tail_start", "tail_waves", "wave_erro
 
 # Terms of a Chebyshev series in a root of W/w, and how many of the last ones estimate its relative
 # error.  Below the error _ENOUGH no other root is tried; above _LARGEST_ERROR the fit fails.
-_TERMS, _LAST, _ENOUGH, _LARGEST_ERROR = 28, 6, 4e-15, 4e-9
+_TERMS, _LAST, _ENOUGH, _LARGEST_ERROR = 28, 6, 18.0 * EPS, 4e3 * DENSITY
 # Roots of W/w, tried in this order.
 _ROOTS = (1, 2, 3, 4, 5, 6)
 # Splitting by squares adds 12 % to the mass beyond W.  W grows until the mass beyond it is 1/170 of

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from spectra.derivation import RadialCovariance, positive_table
 from spectra.plugins import import_modules
+from spectra.plugins.covariance import RadialCovariance, positive_table
 from spectra.plugins.jax_functions import elementwise
 
-__all__ = ["FrequencyDistribution", "Radial", "kernel_of"]
+__all__ = ["FrequencyDistribution", "StationaryKernel", "kernel_of"]
 
 jax, equinox, base, stationary, distributions = import_modules(
     "gpjax", "jax", "equinox", "gpjax.kernels.base", "gpjax.kernels.stationary",
@@ -24,7 +24,7 @@ _StationaryKernel: Any = stationary.StationaryKernel
 _Distribution: Any = distributions.Distribution
 
 
-def kernel_of(kernel: Any, n_dims: int, **options: Any) -> Radial:
+def kernel_of(kernel: Any, n_dims: int, **options: Any) -> StationaryKernel:
     """A kernel of GPJax for any radial kernel.
 
     Parameters
@@ -38,7 +38,7 @@ def kernel_of(kernel: Any, n_dims: int, **options: Any) -> Radial:
 
     Returns
     -------
-    Radial
+    StationaryKernel
         A ``gpjax.kernels.stationary.StationaryKernel`` for all models and ``gpjax.kernels.RFF``.
 
     Examples
@@ -48,13 +48,13 @@ def kernel_of(kernel: Any, n_dims: int, **options: Any) -> Radial:
     >>> prior = gpjax.gps.Prior(                                           # doctest: +SKIP
     ...     mean_function=gpjax.mean_functions.Zero(), kernel=kernel_of("cubic", 2))
     """
-    return Radial(RadialCovariance.of(kernel, n_dims), n_dims=n_dims, **options)
+    return StationaryKernel(RadialCovariance.of(kernel, n_dims), n_dims=n_dims, **options)
 
 
-class Radial(_StationaryKernel):  # type: ignore[misc]
+class StationaryKernel(_StationaryKernel):  # type: ignore[misc]
     """A radial kernel as a stationary kernel of GPJax."""
 
-    name: ClassVar[str] = "Radial"
+    name: ClassVar[str] = "StationaryKernel"
     covariance: RadialCovariance = equinox.field(static=True)
 
     def __init__(self, covariance: RadialCovariance, **options: Any) -> None:

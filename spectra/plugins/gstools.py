@@ -16,11 +16,12 @@ import numpy as np
 import sympy
 
 from spectra.base.numbers import FloatArray
-from spectra.derivation import RadialCovariance, definite_bounds, positive_table, radial_kernel
+from spectra.derivation import definite_bounds
 from spectra.errors import ParameterError
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import Family, catalogue
 from spectra.plugins import import_modules
+from spectra.plugins.covariance import RadialCovariance, positive_table, radial_kernel
 from spectra.plugins.family_parameters import (
     shape_names,
     unit_bounds,

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from spectra.derivation import RadialCovariance
 from spectra.plugins import import_modules
+from spectra.plugins.covariance import RadialCovariance
 from spectra.plugins.jax_functions import elementwise
 
 __all__ = ["diag_spectral_density", "hsgp"]

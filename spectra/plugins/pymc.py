@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from spectra.derivation import RadialCovariance
 from spectra.errors import ParameterError
 from spectra.plugins import import_modules
+from spectra.plugins.covariance import RadialCovariance
 
-__all__ = ["Radial", "covariance"]
+__all__ = ["StationaryCovariance", "covariance"]
 
 pt, gradient, basic, op, pymc_cov = import_modules(
     "pymc", "pytensor.tensor", "pytensor.gradient", "pytensor.graph.basic", "pytensor.graph.op",
@@ -28,7 +28,9 @@ _Op: Any = op.Op
 _DERIVATIVES = {"values": "derivative", "power_spectrum": "power_spectrum_derivative"}
 
 
-def covariance(kernel: Any, input_dim: int, *, ls: Any, active_dims: Any = None) -> Radial:
+def covariance(
+    kernel: Any, input_dim: int, *, ls: Any, active_dims: Any = None
+) -> StationaryCovariance:
     """A covariance function of PyMC for any radial kernel, also for ``gp.HSGP``.
 
     Parameters
@@ -44,7 +46,7 @@ def covariance(kernel: Any, input_dim: int, *, ls: Any, active_dims: Any = None)
 
     Returns
     -------
-    Radial
+    StationaryCovariance
         A ``pymc.gp.cov.Stationary``, which can be added and multiplied.  First derivatives are
         exact; second derivatives of the covariance matrix are not available.
 
@@ -62,10 +64,10 @@ def covariance(kernel: Any, input_dim: int, *, ls: Any, active_dims: Any = None)
     ...     ls = pm.LogNormal("ls", 0.0, 1.0)
     ...     gp = pm.gp.HSGP(m=[40], c=2.0, cov_func=covariance("spherical", 1, ls=ls))
     """
-    return Radial(kernel, input_dim, ls=ls, active_dims=active_dims)
+    return StationaryCovariance(kernel, input_dim, ls=ls, active_dims=active_dims)
 
 
-class Radial(_Stationary):  # type: ignore[misc]
+class StationaryCovariance(_Stationary):  # type: ignore[misc]
     """A radial kernel as a stationary covariance function of PyMC."""
 
     def __init__(self, kernel: Any, input_dim: int, *, ls: Any, active_dims: Any) -> None:

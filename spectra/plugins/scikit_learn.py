@@ -16,9 +16,9 @@ from scipy.spatial.distance import cdist
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel, StationaryKernelMixin
 
 from spectra.base.numbers import FloatArray
-from spectra.derivation import RadialCovariance, radial_kernel
 from spectra.errors import ParameterError
 from spectra.kernels.catalogue import Family
+from spectra.plugins.covariance import RadialCovariance, radial_kernel
 from spectra.plugins.family_parameters import (
     FamilyCovariance,
     unit_bounds,

@@ -29,7 +29,7 @@ from spectra.formula.expansions.expansion import (
 from spectra.formula.functions import PIECEWISE
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.at_infinity import add_recurrence, analyse_infinity
-from spectra.singularities.branches import branch_radii, classify_at, value_at
+from spectra.singularities.branches import branch_radii, classify_at, unwrap_inverses, value_at
 from spectra.singularities.periodic import analyse_periodic, is_periodic
 from spectra.singularities.results import (
     Gap,
@@ -79,7 +79,8 @@ def analytic_intervals(
     exprs = []
     for z in inside:
         pieces = [p for p in kernel.pieces if p.support is sympy.oo or p.support.evalf(30) > z]
-        exprs.append(sum((choose_cases(p.expr, partial(value_at, z=z)) for p in pieces), _ZERO))
+        chosen = [choose_cases(p.expr, partial(value_at, z=z)) for p in pieces]
+        exprs.append(sum((e if gaps else unwrap_inverses(e, z) for e in chosen), _ZERO))
     return tuple(radii), tuple(exprs), tuple(gaps)
 
 
@@ -107,9 +108,9 @@ def analyse(kernel: Kernel) -> LocalAnalysis:
 
 
 def _expand_until_decided(
-    analyse_with: Callable[[int], PointAnalysis], location: Expr
+    analyse_with: Callable[[int], PointAnalysis], location: Expr, up_to_dim: Expr = sympy.oo
 ) -> PointAnalysis:
-    """Expand with more and more powers until more of them cannot change the verdict."""
+    """Expand with more and more powers until more cannot change the verdict for d <= up_to_dim."""
     point: PointAnalysis | None = None
     error: ExpansionError | None = None
     for window in _WINDOWS:
@@ -121,7 +122,7 @@ def _expand_until_decided(
         except ExpansionError as failure:
             error = failure
             break
-        largest_dim = min((r.largest_dim for r in point.requirements), default=sympy.oo)
+        largest_dim = min([up_to_dim, *(r.largest_dim for r in point.requirements)])
         if all(g.from_dim > largest_dim or not g.improvable for g in point.gaps):
             return point
     if point is None:
@@ -158,8 +159,11 @@ def _analyse_radius(left: Expr, right: Expr, r: Expr, window: int) -> PointAnaly
     return _first_singular_term(from_left, from_right, r, is_meromorphic)
 
 
-def analyse_end(expr: Expr, r: Expr) -> PointAnalysis:
-    """Find the first term (r - z)^s log^q(1/(r - z)) that is not smooth, of a formula below r."""
+def analyse_end(expr: Expr, r: Expr, *, up_to_dim: Expr = sympy.oo) -> PointAnalysis:
+    """Find the first term (r - z)^s log^q(1/(r - z)) that is not smooth, of a formula below r.
+
+    Terms that matter in dimensions above ``up_to_dim`` only may be left out.
+    """
     singularity_class = classify_at(expr, r)
     if singularity_class == "analytic":
         return PointAnalysis()
@@ -168,7 +172,7 @@ def analyse_end(expr: Expr, r: Expr) -> PointAnalysis:
         from_left = expand_at(expr, r, -1, window)
         return _first_singular_term(from_left, None, r, singularity_class == "meromorphic")
 
-    return _expand_until_decided(analyse_with, r)
+    return _expand_until_decided(analyse_with, r, up_to_dim)
 
 
 def _first_singular_term(

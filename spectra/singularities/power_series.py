@@ -17,9 +17,12 @@ from functools import lru_cache
 import sympy
 from sympy import Expr, Symbol
 
+from spectra.base.limits import check_time
 from spectra.formula.expansions.exact_numbers import ExpansionError, sign
 from spectra.formula.functions import PIECEWISE
+from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.parsing import U, Z
+from spectra.formula.pieces import LONGEST_SUM, expanded_length
 
 __all__ = [
     "DimensionRules", "has_no_zero_below_2", "has_nonnegative_taylor_series", "value_or_none",
@@ -41,12 +44,14 @@ class DimensionRules:
     """The largest dimension in which a formula in ``symbol`` is proved positive definite, or 0.
 
     ``part_dimension`` is for the argument g of a power series F(g); None applies the same rules.
+    With ``may_diverge`` a series may be infinite at the maximum of its argument.
     """
 
     symbol: Symbol
     base_case_dimension: DimensionOf
     maximum: MaximumOf
     part_dimension: DimensionOf | None = None
+    may_diverge: bool = False
     _known: dict[Expr, float] = field(default_factory=dict)
 
     def __call__(self, expr: Expr) -> float:
@@ -56,6 +61,7 @@ class DimensionRules:
         return self._known[expr]
 
     def _apply_rules(self, expr: Expr) -> float:
+        check_time()
         if not expr.has(self.symbol):
             return math.inf if _is_nonnegative(expr) else 0.0
         dim = self._dimension_of_series(expr)
@@ -99,7 +105,8 @@ class DimensionRules:
         largest = self.maximum(inner)
         if largest is None or not (radius.is_positive and _is_nonnegative(radius - largest)):
             return 0.0
-        return self(inner)
+        converges = self.may_diverge or expr.func == sympy.asin or sign(radius - largest) > 0
+        return self(inner) if converges else 0.0
 
     def _summands(self, expr: Expr) -> list[Expr]:
         return [a for a in sympy.Add.make_args(expr) if a.has(self.symbol)]
@@ -163,6 +170,8 @@ def has_nonnegative_taylor_series(formula: Expr, symbol: Symbol = U, largest: Ex
     """
     if formula.has(*PIECEWISE):
         return False
+    if formula.is_polynomial(symbol):
+        return all(map(_is_nonnegative, sympy.Poly(formula, symbol).all_coeffs()))
     formula = formula.replace(sympy.acos, lambda g: sympy.pi / 2 - sympy.asin(g))
     return _taylor_rules(symbol, largest)(formula) == math.inf
 
@@ -170,8 +179,8 @@ def has_nonnegative_taylor_series(formula: Expr, symbol: Symbol = U, largest: Ex
 def _taylor_rules(symbol: Symbol, largest: Expr, *, source: Expr | None = None) -> DimensionOf:
     """Make rules that return infinity if they prove a nonnegative Taylor series, and else 0.
 
-    If the formulas are derivatives of ``source``, the argument of a series must be a proper part of
-    ``source``, so that the recursion ends.
+    If the formulas are derivatives of ``source``, they may be infinite at ``largest``, and the
+    argument of a series must be a proper part of ``source``, so that the recursion ends.
     """
 
     def base_case_dimension(formula: Expr) -> float:
@@ -190,18 +199,25 @@ def _taylor_rules(symbol: Symbol, largest: Expr, *, source: Expr | None = None) 
     def maximum(formula: Expr) -> Expr | None:
         return value_or_none(formula.subs(symbol, largest))
 
-    rules = DimensionRules(symbol, base_case_dimension, maximum, part_dimension)
+    rules = DimensionRules(
+        symbol, base_case_dimension, maximum, part_dimension, may_diverge=source is not None
+    )
     return rules
 
 
 def _is_proved_by_derivatives(formula: Expr, x: Symbol, largest: Expr, rules: DimensionOf) -> bool:
-    """Whether the rules prove some derivative, and all derivatives of lower order are >= 0 at 0."""
+    """Whether the rules prove some derivative, and all derivatives of lower order are >= 0 at 0.
+
+    A series with coefficients >= 0 converges at ``largest`` if its sum is bounded below it (Abel).
+    """
     if any(not f.args[-1].is_polynomial(x) for f in formula.atoms(sympy.Function)):
         return False  # derivatives of nested functions grow too long
+    if expanded_length(formula) > LONGEST_SUM:
+        return False
     source = current = _simplify(formula)
     for _ in range(_MOST_DERIVATIVES):
         if rules(current):
-            return True
+            return current == source or value_at_zero(formula.subs(x, largest - Z)) is not None
         value = value_or_none(current.subs(x, 0))
         if value is None or not _is_nonnegative(value):
             return False

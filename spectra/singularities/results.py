@@ -9,12 +9,17 @@ import sympy
 from sympy import Expr
 
 from spectra.formula.expansions.exact_numbers import is_zero
+from spectra.formula.functions import is_supported
 
-__all__ = ["UNKNOWN", "Gap", "LocalAnalysis", "PointAnalysis", "Requirement", "Singularity"]
+__all__ = [
+    "UNKNOWN", "Gap", "LocalAnalysis", "PointAnalysis", "Requirement", "Singularity", "number_text",
+]  # fmt: skip
 
 _ZERO, _ONE = sympy.Integer(0), sympy.Integer(1)
 #: The coefficient of a singular term that is not 0 and was not computed.
 UNKNOWN = sympy.Symbol("c", nonzero=True)
+#: Characters of a radius from which on it is printed with six digits.
+_LONG = 24
 
 
 @dataclass(frozen=True)
@@ -69,8 +74,16 @@ class Singularity:
             return _format_term(self.right, "z", -s, "z", q) + wave
         if location == 0:
             return _format_term(self.right, "z", s, "1/z", q)
-        sides = (self.left, f"({location} - z)"), (self.right, f"(z - {location})")
+        place = number_text(location)
+        sides = (self.left, f"({place} - z)"), (self.right, f"(z - {place})")
         return " and ".join(_format_term(c, base, s, f"1/{base}", q) for c, base in sides if c != 0)
+
+    @property
+    def name(self) -> str:
+        """The term as a noun, and a jump by its size."""
+        if self.location is sympy.oo or self.location == 0 or self.exponent or self.log_power:
+            return f"the term {self.term}"
+        return f"a jump of {sympy.Abs(self.right - self.left).evalf(6)}"
 
     def as_dict(self) -> dict[str, Any]:
         """The singularity as plain data, with exact numbers as text."""
@@ -78,7 +91,7 @@ class Singularity:
         return data | {"term": self.term}
 
     def __str__(self) -> str:
-        location = "infinity" if self.location is sympy.oo else f"z = {self.location}"
+        location = "infinity" if self.location is sympy.oo else f"z = {number_text(self.location)}"
         return f"{self.term} at {location}"
 
     def __repr__(self) -> str:
@@ -90,9 +103,15 @@ def _format_term(c: Expr, base: str, exponent: Expr, log_of: str, log_power: Exp
     return f"{_format_coefficient(c)}{base}{_format_exponent(exponent)}{log}"
 
 
+def number_text(c: Expr) -> str:
+    """An exact number as text; six digits if it is long, or a formula cannot contain it."""
+    return str(_round_floats(c)) if len(str(c)) < _LONG else str(c.evalf(6))
+
+
 def _round_floats(c: Expr) -> Expr:
-    """Round to six digits if the number contains floats."""
-    return c.evalf(6) if c.has(sympy.Float) else c
+    """Round to six digits if the number contains floats, or functions that a formula cannot."""
+    is_exact = all(is_supported(node) for node in sympy.preorder_traversal(c))
+    return c if is_exact or c.is_infinite else c.evalf(6)
 
 
 def _format_exponent(exponent: Expr) -> str:

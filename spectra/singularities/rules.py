@@ -12,7 +12,7 @@ at 0; at 2 on the sphere     both                        every d, if the kernel 
 ``z^(-a) cos(b z^p)``        R^d                         d < 2a/p
 ===========================  ==========================  =======================================
 
-The rule for tilted kernels is in :mod:`spectra.verdict.asymmetric`.  A rule for a point returns a
+The rule for tilted kernels is in :mod:`spectra.verdict.composite`.  A rule for a point returns a
 :class:`PointAnalysis` with its requirement on d, and a gap for a d that the rule cannot decide.
 """
 
@@ -23,7 +23,7 @@ from dataclasses import replace
 import sympy
 
 from spectra.formula.expansions.expansion import CONSTANT, compare
-from spectra.singularities.results import Gap, PointAnalysis, Requirement, Singularity
+from spectra.singularities.results import Gap, PointAnalysis, Requirement, Singularity, number_text
 
 __all__ = [
     "antipode_rule", "chirp_rule", "dimension_bound", "infinity_gap", "no_limit_requirement",
@@ -40,7 +40,7 @@ def dimension_bound(exponent: sympy.Expr) -> sympy.Expr:
 
 def unbounded_rule(r: sympy.Expr, singularity: Singularity | None = None) -> PointAnalysis:
     """A kernel that is unbounded at r has finite mass in no dimension."""
-    where = "as z goes to infinity" if r is sympy.oo else f"at z = {r}"
+    where = "as z goes to infinity" if r is sympy.oo else f"at z = {number_text(r)}"
     reason = (
         f"The kernel is unbounded {where}, and a kernel with a finite spectral measure is "
         "bounded by its mass."
@@ -56,17 +56,18 @@ def radius_rule(singularity: Singularity, *, at_end: bool) -> PointAnalysis:
     exponent, location = singularity.exponent, singularity.location
     if compare((exponent, -singularity.log_power), CONSTANT) < 0:
         return unbounded_rule(location, singularity)
+    place = number_text(location)
     bound = dimension_bound(exponent)
     if at_end:
         inclusive = bool(singularity.log_power < 0)
         reason = (
-            f"At z = {location} the kernel has the one-sided term {singularity.term}, which no "
+            f"At z = {place} the kernel has the one-sided term {singularity.term}, which no "
             f"continuation of finite mass has for d >= {bound}."
         )
     else:
         inclusive = bool(singularity.effective_log_power < -1)
         reason = (
-            f"At z = {location} the kernel has the term {singularity.term}; its spectrum is "
+            f"At z = {place} the kernel has {singularity.name}; its spectrum is "
             f"integrable exactly for d {'<=' if inclusive else '<'} {bound}."
         )
     gaps: tuple[Gap, ...] = ()
@@ -79,7 +80,7 @@ def radius_rule(singularity: Singularity, *, at_end: bool) -> PointAnalysis:
 
 def radius_gap(exponent: sympy.Expr, r: sympy.Expr) -> Gap:
     """The gap if the expansion at a radius shows no singularity below an exponent."""
-    reason = f"No singularity of exponent below {exponent} was found at z = {r}"
+    reason = f"No singularity of exponent below {exponent} was found at z = {number_text(r)}"
     return Gap(reason, dimension_bound(exponent), r, improvable=True)
 
 
@@ -90,8 +91,9 @@ def sphere_rule(point: PointAnalysis) -> PointAnalysis:
         if r.dim_bound == 0 or r.singularity is None:
             return r
         at, bound = r.singularity, r.dim_bound + 1
+        place = number_text(at.location)
         reason = (
-            f"On the sphere the kernel has the term {at.term} at z = {at.location}; its Gegenbauer "
+            f"On the sphere the kernel has {at.name} at z = {place}; its Gegenbauer "
             f"series converges absolutely exactly for d {'<=' if r.inclusive else '<'} {bound}."
         )
         return replace(r, dim_bound=bound, reason=reason)
@@ -106,7 +108,7 @@ def antipode_rule(point: PointAnalysis) -> PointAnalysis:
     gaps = () if point.singularities else point.gaps  # a term shows whether it is continuous
     return PointAnalysis(
         tuple(r for r in point.requirements if r.dim_bound == 0),
-        tuple(g for g in gaps if g.from_dim <= _ONE and not g.improvable),
+        tuple(g for g in gaps if g.from_dim <= _ONE),
         point.singularities,
     )
 

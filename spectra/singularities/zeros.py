@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import flint
 import sympy
 
 from spectra.formula.ball_function import BallFunction
+from spectra.formula.callables import Opaque
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero
 from spectra.formula.functions import PIECEWISE
 from spectra.formula.parsing import Z
+from spectra.formula.pieces import Piece
+from spectra.kernels.kernel import Kernel
 from spectra.singularities.power_series import has_no_zero_below_2
+from spectra.singularities.results import number_text
 
-__all__ = ["distinct", "positive_zeros", "same_radius"]
+__all__ = ["distinct", "positive_zeros", "same_radius", "with_exact_ends"]
 
 _X = sympy.Symbol("x", nonnegative=True)
 _ZERO, _ONE, _TWO, _HALF_PI = sympy.S.Zero, sympy.S.One, sympy.Integer(2), sympy.pi / 2
@@ -23,12 +28,14 @@ _MOST_ZEROS = 200
 _LARGEST_DEGREE = 60
 #: Limit on the intervals in a proof by ball arithmetic, and its precision in bits.
 _MOST_INTERVALS, _BITS = 1000, 53
+#: A support with a larger denominator and up to 17 digits is a double; its rounding as a share.
+_LARGEST_DENOMINATOR, _MOST_DIGITS, _ROUNDING = 10**12, 17, sympy.Rational(1, 2**51)
 #: Injective functions: infimum, supremum, and the inverse.
 _INVERSES = {
     sympy.exp: (_ZERO, sympy.oo, sympy.log),
     sympy.log: (-sympy.oo, sympy.oo, sympy.exp),
-    sympy.sinh: (-sympy.oo, sympy.oo, sympy.asinh),
-    sympy.tanh: (-1, 1, sympy.atanh),
+    sympy.sinh: (-sympy.oo, sympy.oo, lambda y: sympy.log(y + sympy.sqrt(y**2 + 1))),
+    sympy.tanh: (-1, 1, lambda y: sympy.log((1 + y) / (1 - y)) / 2),
     sympy.erf: (-1, 1, sympy.erfinv),
     sympy.atan: (-_HALF_PI, _HALF_PI, sympy.tan),
     sympy.asin: (-_HALF_PI, _HALF_PI, sympy.sin),
@@ -67,6 +74,48 @@ def positive_zeros(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...
         if is_positive and (sympy.re(value) <= upper or same_radius(r, upper)):
             kept.append(r)
     return tuple(kept)
+
+
+def with_exact_ends(kernel: Kernel) -> tuple[Kernel, tuple[str, ...]]:
+    """Let formulas that are 0 at their support up to its rounding end with 0; and what changed.
+
+    The support becomes the exact zero next to it.  Without one in closed form, the formula becomes
+    k(z) - k(R).
+
+    Examples
+    --------
+    >>> from spectra.kernels.kernel import radial
+    >>> with_exact_ends(radial("cos(z)", support=1.5707963267948966))[0].pieces[0].support
+    pi/2
+    """
+    ends = [(p, _exact_end(p)) for p in kernel.pieces]
+    notes = tuple(
+        f"The support {float(p.support)!r} is rounded: the kernel is taken to end at z = "
+        f"{number_text(end.support)} with the value 0, not "
+        f"{float(p.expr.subs(Z, p.support).evalf(20)):.1e}."
+        for p, end in ends
+        if end != p
+    )
+    return (replace(kernel, pieces=tuple(end for _, end in ends)), notes) if notes else (kernel, ())
+
+
+def _exact_end(piece: Piece) -> Piece:
+    expr, radius = piece.expr, piece.support
+    is_double = radius.is_Rational and radius.q > _LARGEST_DENOMINATOR
+    if not is_double or radius.p >= 10**_MOST_DIGITS or expr.has(Opaque):
+        return piece
+    value, step = expr.subs(Z, radius), _ROUNDING * radius
+    # The largest change of the formula over the rounding of its support, by the third derivative.
+    changes = (expr.diff(Z, n).subs(Z, radius) * step**n for n in (1, 2, 3))
+    slope, *others = (sympy.Abs(change.evalf(20)) for change in changes)
+    if value == 0 or not sympy.Abs(value.evalf(20)) <= max(slope, *others):
+        return piece
+    try:
+        zeros = positive_zeros(expr, radius + step)
+    except ExpansionError:
+        zeros = ()
+    near = [r for r in zeros if abs((r - radius).evalf(30)) <= step]
+    return Piece(near[0], expr) if near else Piece(radius, expr - value)
 
 
 def _zeros_not_found(expr: sympy.Expr) -> ExpansionError:

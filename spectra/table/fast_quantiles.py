@@ -20,6 +20,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from spectra.base.accuracy import EPS
 from spectra.base.arrays import FloatArray, IntArray
 from spectra.base.compiled import compile_with_numba, implementation
 
@@ -40,7 +41,7 @@ _PER_PANEL, _LOG_LEAST, _LOG_MOST = 16.0, 10, 15
 # The coefficients of a bin fill one cache line.  Pieces are fewer, and may have a higher degree.
 _DEGREE, _PIECE_DEGREE = 7, 13
 # Largest error of a polynomial relative to the radius: the rounding error of a panel.
-_FIT_TOLERANCE = 4.0 * float(np.finfo(float).eps)
+_FIT_TOLERANCE = 4.0 * EPS
 # Largest ratio of two radii in a bin: a larger one would amplify rounding errors.
 _MOST_RATIO = 2.0
 # How often a piece may be halved, and the probability below which it is not.
@@ -106,7 +107,8 @@ def _fit_pieces(
     bounds = np.concatenate([open_ends, edges, 0.5 * (edges[1:] + edges[:-1])])
     bounds = np.unique(np.clip(bounds, edges[0], edges[-1]))
     middle = 0.5 * (bounds[1:] + bounds[:-1])
-    below = np.searchsorted(edges, middle, side="right") - 1
+    # Between two neighboring doubles the middle is one of them.
+    below = np.minimum(np.searchsorted(edges, middle, side="right") - 1, edges.size - 2)
     # The nearer edge is below (side 1) or above (-1) a piece; near, far: roots of distances to it.
     side = np.where(2.0 * middle < edges[below] + edges[below + 1], 1, -1)
     edge = below + (side < 0)

@@ -16,9 +16,12 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from spectra.base.accuracy import DENSITY, EPS
 from spectra.base.arrays import ComplexArray, FloatArray, IntArray, panel_rule
 from spectra.base.bessel import plane_wave_mean
-from spectra.base.piecewise import Piecewise, antiderivative
+from spectra.base.limits import check_time
+from spectra.base.piecewise import Piecewise
+from spectra.base.series import antiderivative
 from spectra.table.plane_wave import (
     hankel_amplitude,
     plane_wave_bound,
@@ -35,9 +38,9 @@ _RULES = ((8.0, 24), (64.0, 56))
 _LEVIN_PHASE = _RULES[-1][0]
 _LEVIN_NODES = 32
 # Integrals below this are left out: hundreds of them are below the rounding error of the sum.
-_NEGLIGIBLE = 2.0**-62
+_NEGLIGIBLE = EPS / 1024.0
 # Largest residual, relative to the mass of the cell.
-_LEVIN_TOLERANCE = 3e-13
+_LEVIN_TOLERANCE = 0.3 * DENSITY
 # The integrals over cells that are left after this many halvings are replaced by error bounds.
 _HALVINGS = 48
 # Numbers of values of Omega, and of cells with Levin's method, computed at a time.
@@ -95,7 +98,7 @@ def integrate_plane_wave(
     """The integral of Ω_dim(w z) times the density for each z, shape (n,), and its error bound."""
     cells, value = nodes[0], np.zeros(z.size)
     # The rounding error of the sums over nodes and cells.
-    error = np.full(z.size, max(5e-15, 2.0**-55 * cells.size))
+    error = np.full(z.size, EPS * max(22.0, cells.size / 8.0))
     # A power law up to infinity is left out; another one counts as a point at its largest radius.
     far, powers = np.isinf(panels.high), (panels.charts[:, 4] > 0.0)
     error += plane_wave_bound(dim, np.multiply.outer(z, panels.low[far])) @ panels.masses[far]
@@ -135,6 +138,7 @@ def integration_nodes(
     radii, weights = ([array] for array in _as_points(panels))
     cells = cells[kept]
     while cells.size:
+        check_time()
         phase, previous = z_max * cells["width"], -1.0
         for limit, count in _RULES:
             w, weight = _place_nodes(panels, cells[(phase > previous) & (phase <= limit)], count)
@@ -219,7 +223,7 @@ def _levin(
     left_side = p @ check_derivative.T + 1j * check_rate * (p @ check_values.T)
     residual = np.max(np.abs(left_side - check_amplitude), axis=1)
     # The phases at the ends are rounded by a few units of their size.
-    rounding = 2.0**-51 * np.sum(np.abs(p[:, [0, -1]] * theta[:, [0, -1]]), axis=1)
+    rounding = 2.0 * EPS * np.sum(np.abs(p[:, [0, -1]] * theta[:, [0, -1]]), axis=1)
     return ends.real, 2.0 * residual, rounding
 
 

@@ -12,12 +12,11 @@ direction, which a coupling can draw; others, such as that of a truncated l1 dis
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from spectra.base.arrays import (
     FloatArray,
@@ -26,6 +25,7 @@ from spectra.base.arrays import (
     to_units,
 )
 from spectra.errors import ParameterError
+from spectra.table.points import Points
 from spectra.table.radial_law import RadialLaw
 
 __all__ = ["PHASES", "Group", "Part", "Shifts", "WithError", "error_of_product"]
@@ -37,6 +37,10 @@ WithError = tuple[FloatArray, FloatArray]
 PHASES = {1: 0.0, -1: float(np.pi)}
 # Rounding error of a Gaussian function (absolute), and of a product of two doubles (relative).
 _GAUSSIAN_ERROR, _PRODUCT_ERROR = 4e-16, 2.0**-53
+# Upper quantiles at small probabilities q grow like q^(-1/a) if P(|w| > R) ~ R^(-a), and E |w|^2 is
+# finite if 1/a < 1/2.  The limit leaves a margin for the error of the measured exponent 1/a.
+_TAIL_PROBABILITIES = (1e-13, 1e-15)
+_LARGEST_TAIL_EXPONENT = 0.49
 
 
 @final
@@ -87,7 +91,7 @@ class Group:
     Examples
     --------
     >>> group = Group(RadialLaw.from_atoms([1.0], [1.0]), (0, 2), [1.0, 2.0])
-    >>> group.distances([[3.0, 5.0, 8.0]])
+    >>> group.own(Points(np.array([[3.0, 5.0, 8.0]]), 1)).norms.values
     array([5.])
     """
 
@@ -117,38 +121,44 @@ class Group:
         """Whether a coupling can draw the frequencies: their directions are uniform."""
         return isinstance(self.law, RadialLaw)
 
+    @property
+    def mean_square_is_finite(self) -> bool:
+        """Whether E|w|^2 is finite, so that the wave is twice differentiable at 0."""
+        if not self.is_coupled:
+            return False
+        # The exponent 1/a of a tail P(|w| > R) ~ R^(-a), from two extreme quantiles.
+        near, far = self.law.isf(np.array(_TAIL_PROBABILITIES))
+        ratio = _TAIL_PROBABILITIES[0] / _TAIL_PROBABILITIES[1]
+        return bool(np.log(far / near) <= _LARGEST_TAIL_EXPONENT * np.log(ratio))
+
     def size(self, dim: int) -> int:
         """Number of columns of the group, if the data have ``dim``."""
         return dim if self.columns is None else len(self.lengths)
 
-    def own(self, differences: ArrayLike) -> FloatArray:
-        """The columns of the group, divided by the lengths, of differences of shape (..., d)."""
-        D = np.asarray(differences)
-        return D if self.columns is None else to_units(D[..., list(self.columns)], self.lengths)
+    def own(self, points: Points) -> Points:
+        """The columns of the group, divided by the lengths, of points D."""
+        if self.columns is None:
+            return points
+        columns = list(self.columns)
+        return points.moved(lambda D: to_units(D[..., columns], self.lengths))
 
-    def distances(self, differences: ArrayLike) -> FloatArray:
-        """Norms of (D_j / length_j) over the columns of the group, at D of shape (..., d)."""
-        return np.asarray(np.linalg.norm(self.own(differences), axis=-1))
-
-    def wave(self, differences: FloatArray) -> WithError:
-        """E cos(w.D) at differences of shape (..., d), and a bound of its error."""
-        if self.is_coupled:
-            own = self.own(differences)
-            return self.wave_at(own.shape[-1], np.asarray(np.linalg.norm(own, axis=-1)))
-        value: WithError = self.law.characteristic_function(self.own(differences))
-        return value
-
-    def wave_at(self, dim: int, z: FloatArray) -> WithError:
-        """The wave of a radial law of ``dim`` columns at distances z."""
+    def wave(self, dim: int, points: Points) -> WithError:
+        """E cos(w.D) at points D of R^dim, and a bound of its error."""
+        own = self.own(points)
+        if not self.is_coupled:
+            return self.law.characteristic_function(own.values)
+        z = own.norms.values
         if self.deviation > 0.0:
             return np.exp(-0.5 * (self.deviation * z) ** 2), np.full(z.shape, _GAUSSIAN_ERROR)
-        wave: WithError = self.law.plane_wave_enclosure(dim, z)
-        return wave
+        return self.law.plane_wave_enclosure(self.size(dim), z)
 
-    def add_frequencies(self, frequencies: FloatArray, own: FloatArray) -> None:
-        """Add ``own``, draws of the law, divided by the lengths to ``frequencies``, (..., d)."""
-        columns = slice(None) if self.columns is None else list(self.columns)
-        frequencies[..., columns] += from_units(own, self.lengths)
+    def frequencies(self, dim: int, own: FloatArray) -> FloatArray:
+        """The frequencies in R^dim of draws of the law, shape (..., size)."""
+        if self.columns is None:
+            return own
+        frequencies = np.zeros((*own.shape[:-1], dim))
+        frequencies[..., list(self.columns)] = from_units(own, self.lengths)
+        return frequencies
 
 
 @final
@@ -242,8 +252,8 @@ class Part:
         if self.shifts is None:
             return self.mass, self.mass_error
         weights, offsets = self.shifts.weights, self.shifts.offsets
-        gaps = (offsets[:, None] - offsets).reshape(-1, dim)
-        wave, error = _product([g.wave(gaps) for g in self.groups])
+        gaps = Points((offsets[:, None] - offsets).reshape(-1, dim), 1)
+        wave, error = _product([g.wave(dim, gaps) for g in self.groups])
         products = np.multiply.outer(weights, weights).ravel()
         # The mean square may be negative by less than its error.
         root = math.sqrt(max(float(products @ wave), 0.0))
@@ -253,21 +263,23 @@ class Part:
 
     def draw(self, dim: int, size: int, rng: np.random.Generator) -> FloatArray:
         """Independent frequencies as if the part had no shifts, shape (size, dim)."""
-        frequencies = np.zeros((size, dim))
-        for g in self.groups:
-            g.add_frequencies(frequencies, g.law.draw(g.size(dim), size, rng))
-        return frequencies
+        drawn = (g.frequencies(dim, g.law.draw(g.size(dim), size, rng)) for g in self.groups)
+        return sum(drawn, np.zeros((size, dim))) if len(self.groups) != 1 else next(drawn)
 
-    def kernel(self, wave: Callable[[Group, FloatArray | None], WithError]) -> WithError:
-        """The summand of the kernel, and a bound of its error without that of the mass.
+    def kernel(self, dim: int, points: Points, shared: dict[Group, WithError]) -> WithError:
+        """The summand of the kernel at points, and a bound of its error without that of the mass.
 
-        ``wave(group, offsets)``: the wave of a group at the points, or along a last axis at the
-        points plus offsets.
+        ``shared``: waves at these points of groups that other parts of the table have, too.
         """
-        offsets = None if self.shifts is None else self.shifts.offsets
-        value, error = _product([wave(g, offsets) for g in self.groups])
         if self.shifts is not None:
+            moved = points.and_offsets(self.shifts.offsets)
+            value, error = _product([g.wave(dim, moved) for g in self.groups])
             value, error = value @ self.shifts.weights, error @ np.abs(self.shifts.weights)
+        else:
+            for g in self.groups:
+                if g not in shared:
+                    shared[g] = g.wave(dim, points)
+            value, error = _product([shared[g] for g in self.groups])
         return self.sign * self.mass * value, self.mass * error
 
 

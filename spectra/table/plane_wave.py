@@ -14,6 +14,7 @@ from functools import cache
 import numpy as np
 from scipy.special import gammaln, hankel1e
 
+from spectra.base.accuracy import EPS
 from spectra.base.arrays import ComplexArray, FloatArray, NumberArray
 
 __all__ = ["hankel_amplitude", "plane_wave_bound", "plane_wave_rounding", "smooth_amplitude_start"]
@@ -21,7 +22,7 @@ __all__ = ["hankel_amplitude", "plane_wave_bound", "plane_wave_rounding", "smoot
 # Numbers of terms of Hankel's expansion for large and smaller x, used if the first term left out is
 # below rounding error and no term exceeds 2.  scipy's hankel1e is slower, and nan for x > 1e15.
 _HANKEL_TERMS = (12, 36)
-_HANKEL_TOLERANCE = 2.0**-56
+_HANKEL_TOLERANCE = EPS / 16.0
 _HANKEL_LARGEST_TERM = 2.0
 
 
@@ -114,4 +115,4 @@ def plane_wave_rounding(dim: int, low: FloatArray, high: FloatArray) -> FloatArr
         logs = abs(float(gammaln(0.5 * dim))) * plane_wave_bound(dim, np.maximum(low, series_end))
         product += np.where(high > series_end, logs, 0.0)
     # The difference of two values of Ω is at most twice its bound.
-    return np.asarray(np.minimum(2.0**-52 * product, 2.0 * plane_wave_bound(dim, low)))
+    return np.asarray(np.minimum(EPS * product, 2.0 * plane_wave_bound(dim, low)))

@@ -17,6 +17,7 @@ from typing import Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spectra.base.accuracy import PROBABILITY, SAME
 from spectra.base.arrays import FloatArray, IntArray, frozen_array, reduce_to_fields
 from spectra.base.numbers import checked_dim, random_source, real_array, whole_number
 from spectra.base.piecewise import Piecewise
@@ -39,8 +40,6 @@ Seed = np.random.Generator | np.random.SeedSequence | int | None
 _BLOCK = 1 << 13
 # Largest accepted phase w z at the median radius w; cosines lose all digits well below it.
 _MOST_PHASE = 1e100
-# Tolerances of the total mass 1, and (relative) of the end of the panels and the start of the tail.
-_TOTAL_TOLERANCE = _START_TOLERANCE = 1e-9
 
 
 @final
@@ -74,13 +73,13 @@ class RadialLaw:
         total = math.fsum(self.panels.masses) + mass
         if np.any(self.panels.masses < 0.0):
             raise ParameterError("A panel of a radial law has a mass below 0.")
-        if abs(total - 1.0) > _TOTAL_TOLERANCE or not self.panels.size:
+        if abs(total - 1.0) > SAME or not self.panels.size:
             raise ParameterError(
                 f"The masses of a radial law add up to {total}, not to 1: some probability is "
                 "missing or counted twice."
             )
         last = float(self.panels.high[-1])
-        if self.tail is not None and last > self.tail.start * (1.0 + _START_TOLERANCE):
+        if self.tail is not None and last > self.tail.start * (1.0 + SAME):
             raise ParameterError(
                 f"The panels of a radial law end at the radius {last}, beyond the start of its "
                 f"tail, {self.tail.start}."
@@ -93,7 +92,7 @@ class RadialLaw:
         """Discrete distribution of ``radii`` with ``probabilities`` (each > 0, with the sum 1)."""
         w = frozen_array(radii, "atom radii", 1)
         p = frozen_array(probabilities, "atom probabilities", 1)
-        if w.shape != p.shape or not w.size or np.any(p <= 0.0) or abs(p.sum() - 1.0) > 1e-12:
+        if w.shape != p.shape or not w.size or np.any(p <= 0.0) or abs(p.sum() - 1.0) > PROBABILITY:
             raise ParameterError(
                 f"Atoms need as many radii as positive probabilities that add up to 1; got "
                 f"{w.size} radii and {p.size} probabilities of sum {p.sum()}."
@@ -117,7 +116,8 @@ class RadialLaw:
         # A tail belongs to the right side.
         k = int(np.argmin(np.abs(u[: u.size - (tail_mass > 0.0)] - 0.5)))
         u[k] = 1.0 if k == masses.size else u[k]
-        q[k] = 1.0 - u[k]
+        # A mass above the split may be below its rounding.
+        q[k] = max(1.0 - u[k], *q[k + 1 : k + 2])
         return u, q, k
 
     @property

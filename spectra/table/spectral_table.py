@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Literal, Self, final
 
 import numpy as np
@@ -22,10 +22,11 @@ from spectra.base.arrays import FloatArray
 from spectra.base.numbers import format_bound, random_source, real_array, whole_number
 from spectra.errors import DataError, ParameterError
 from spectra.table.parts import PHASES, Group, Part, WithError
+from spectra.table.points import Points
 from spectra.table.radial_law import Seed
 from spectra.table.table_file import decode_table, encode_table, read_arrays, write_arrays
 
-__all__ = ["FrequencySample", "SpectralTable", "table_of_group"]
+__all__ = ["FrequencySample", "SpectralTable"]
 
 # Rounding error of the sum of the signed masses, relative to the mass.
 _SUM_ROUNDING = 1e-13
@@ -161,7 +162,7 @@ class SpectralTable:
         if self.is_symmetric:
             signed = float(sum(p.sign * p.mass for p in self.parts))
         else:
-            (signed,), (error,) = self._expected(np.zeros((1, self.dim)))
+            (signed,), (error,) = self._expected(Points(np.zeros((1, self.dim)), 1))
         error += self.mass_error + _SUM_ROUNDING * max(self.mass, abs(self.k_zero))
         if abs(signed - self.k_zero) > error + self.bias:
             raise ParameterError(
@@ -279,56 +280,74 @@ class SpectralTable:
                 phases[rows] += angles
         return FrequencySample(frequencies, weights, phases)
 
-    def expected_kernel(self, differences: ArrayLike) -> FloatArray:
+    def expected_kernel(self, differences: ArrayLike | Points) -> FloatArray:
         """The kernel of the table: the expectation of every estimate drawn from it.
 
         Its difference from k is the bias of these estimates.
 
         Parameters
         ----------
-        differences : array_like
+        differences : array_like or Points
             Distances of any shape if the table is radial, else differences of shape (..., dim).
         """
         return self._expected(differences)[0]
 
-    def expected_kernel_error(self, differences: ArrayLike) -> FloatArray:
+    def expected_kernel_error(self, differences: ArrayLike | Points) -> FloatArray:
         """Bound of the numerical error of :meth:`expected_kernel`.
 
         The masses are taken as exact.
         """
         return self._expected(differences)[1]
 
-    def _expected(self, differences: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    def _expected(self, differences: ArrayLike | Points) -> WithError:
         """The kernel of the table and its error bound."""
-        points = real_array(differences, "z") if self.is_radial else self._check_shape(differences)
-        shape = points.shape if self.is_radial else points.shape[:-1]
-        value, error = np.zeros((2, *shape))
+        points = self.points(differences)
+        value, error = np.zeros((2, *points.shape))
         shared: dict[Group, WithError] = {}
-
-        def wave(group: Group, offsets: FloatArray | None) -> WithError:
-            if offsets is not None:
-                return group.wave(points[..., None, :] + offsets)
-            if group not in shared:
-                shared[group] = (
-                    group.wave_at(self.dim, points) if self.is_radial else group.wave(points)
-                )
-            return shared[group]
-
         for p in self.parts:
-            summand, bound = p.kernel(wave)
+            summand, bound = p.kernel(self.dim, points, shared)
             value += summand
             error += bound
         return value, error
 
-    def _check_shape(self, differences: ArrayLike) -> FloatArray:
-        """Differences D = x - y as an array of shape (..., d)."""
-        D = real_array(differences, "D = x - y", error=DataError)
+    def points(self, points: ArrayLike | Points) -> Points:
+        """What the kernel of the table is a function of: distances if it is radial.
+
+        Other tables take differences D = x - y of shape (..., dim).  Differences that are given as
+        :class:`Points` become distances for a radial table.
+        """
+        if isinstance(points, Points):
+            return points.norms if self.is_radial else points
+        if self.is_radial:
+            return Points(real_array(points, "z"), 0)
+        D = real_array(points, "D = x - y", error=DataError)
         if D.shape[-1:] != (self.dim,):
             raise DataError(
-                f"The kernel of this table is not a function of |D|: give differences D = x - y "
-                f"of shape (..., {self.dim}). The shape of this array is {D.shape}."
+                f"The kernel {self.formula} of this table is not a function of |D|: give "
+                f"differences D = x - y of shape (..., {self.dim}). The shape of this array is "
+                f"{D.shape}."
             )
-        return D
+        return Points(D, 1)
+
+    @cached_property
+    def radial_factors(self) -> dict[Group, SpectralTable]:
+        """Groups of columns in which the table has radial laws, with the tables of their kernels.
+
+        A radial table is its own single factor; of other tables every group has k(0) = 1.
+        """
+        if self.is_radial:
+            return {p.groups[0]: self for p in self.parts[:1]}
+        made: Any = {"k_zero": 1.0, "u_error": 0.0, "provenance": "one group"}
+        groups = dict.fromkeys(g for p in self.parts for g in p.groups if g.is_coupled)
+        return {
+            g: SpectralTable(
+                dim=g.size(self.dim),
+                parts=(Part(1.0, 0.0, 0.0, g.law),),
+                formula=f"the kernel of the columns {g.columns}",
+                **made,
+            )
+            for g in groups
+        }
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to one .npz file at ``path``; :meth:`load` restores it exactly."""
@@ -342,16 +361,3 @@ class SpectralTable:
         """
         header, arrays = read_arrays(path)
         return decode_table(cls, header, arrays, os.fspath(path))
-
-
-@lru_cache(maxsize=64)
-def table_of_group(group: Group, dim: int) -> SpectralTable:
-    """The table of the kernel of a group of ``dim`` columns, which has k(0) = 1."""
-    return SpectralTable(
-        dim=dim,
-        parts=(Part(1.0, 0.0, 0.0, group.law),),
-        formula=f"the kernel of the columns {group.columns}",
-        k_zero=1.0,
-        u_error=0.0,
-        provenance="one group",
-    )

@@ -60,7 +60,8 @@ def write_arrays(path: str | os.PathLike[str], header: dict[str, Any], arrays: A
     text = json.dumps(header, allow_nan=False, sort_keys=True).encode()
     stored: Arrays = {"header": np.frombuffer(text, np.uint8)}
     for name, array in arrays.items():
-        stored[name] = np.asarray(array, "<f8" if array.dtype.kind == "f" else "|i1", order="C")
+        dtype = "<f8" if np.issubdtype(array.dtype, np.floating) else "|i1"
+        stored[name] = np.asarray(array, dtype, order="C")
     stored["sha256"] = np.frombuffer(_digest(stored), np.uint8)
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **stored)

@@ -19,15 +19,16 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.polynomial.polynomial import polyval
 
+from spectra.base.accuracy import ABSENT, DENSITY, SAME
 from spectra.base.arrays import ComplexArray, FloatArray, NumberArray
 from spectra.errors import ParameterError
 
 __all__ = ["LEAST_PHASE", "Wave", "WaveSum", "amplitude", "values_of"]
 
 # Rounding errors of frequencies, relative to the largest one, and of differences of powers.
-_SAME_FREQUENCY, _SAME_POWER = 1e-14, 1e-9
+_SAME_FREQUENCY, _SAME_POWER = DENSITY / 100.0, SAME
 # Coefficients below this share of the largest one are dropped.
-_NEGLIGIBLE = 1e-18
+_NEGLIGIBLE = ABSENT / 100.0
 # Most terms that integration by parts adds to a series; least b W for which they are accurate.
 _MOST_TERMS, LEAST_PHASE = 40, 30.0
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
+from spectra.base.accuracy import EPS
 from spectra.base.arrays import ComplexArray, FloatArray, panel_rule, reduce_to_fields
 from spectra.errors import ParameterError
 from spectra.table.plane_wave import (
@@ -30,7 +31,6 @@ from spectra.table.wave_sum import Wave, WaveSum, amplitude, values_of
 
 __all__ = ["WaveTail"]
 
-_EPS = 2.0**-52
 # Most Newton steps, and the change of the phase of the fastest wave, in radians, that ends them.
 _STEPS, _LAST_STEP = 64, 1e-7
 # Relative error of interpolated quantiles of the mean density.
@@ -70,7 +70,7 @@ class WaveTail:
 
     def __post_init__(self) -> None:
         background = self.density.background(self.start * np.geomspace(1.0, _FAR, _SAMPLES))
-        if not (np.all(background > 0.0) and 0.0 < self.mass <= 1.0 + 4.0 * _EPS):
+        if not (np.all(background > 0.0) and 0.0 < self.mass <= 1.0 + 4.0 * EPS):
             raise ParameterError(
                 "The mean density of an oscillating tail must be positive and its mass at most 1; "
                 f"it starts at the radius {self.start} and has the mass {self.mass}."
@@ -116,7 +116,7 @@ class WaveTail:
     def isf(self, q: ArrayLike) -> FloatArray:
         """Radius above which the probability is q, for 0 <= q <= mass; infinite at q = 0."""
         q = np.asarray(q, dtype=float)
-        if not np.all((q >= 0.0) & (q <= self.mass * (1.0 + 4.0 * _EPS))):
+        if not np.all((q >= 0.0) & (q <= self.mass * (1.0 + 4.0 * EPS))):
             raise ParameterError(f"A tail of mass {self.mass} has quantiles for 0 <= q <= mass.")
         out = np.full(q.shape, np.inf)
         finite = q > np.exp(-self._mean_quantiles[0][-1])
@@ -147,8 +147,8 @@ class WaveTail:
             middle = 0.5 * (low[todo] + high[todo])
             w[todo] = new = np.where((new >= low[todo]) & (new <= high[todo]), new, middle)
             step = np.abs(new - old)
-            unsolved = (step * fastest > _LAST_STEP) & (step > 2.0 * _EPS * old)
-            unsolved &= np.abs(excess) > 2.0 * _EPS * target
+            unsolved = (step * fastest > _LAST_STEP) & (step > 2.0 * EPS * old)
+            unsolved &= np.abs(excess) > 2.0 * EPS * target
             todo = todo[unsolved]
             if not todo.size:
                 break
@@ -171,7 +171,7 @@ class WaveTail:
         flat, y = z.ravel(), self.start * z.ravel()
         # Bounds of the integrals of |amplitude| of the waves, divided by W.
         sizes = [np.abs(c).sum() / max(power - 1.0, 0.1) for _, power, c in self.density.waves]
-        out, error = np.empty(z.size), np.full(z.size, 32.0 * _EPS * self.start * sum(sizes))
+        out, error = np.empty(z.size), np.full(z.size, 32.0 * EPS * self.start * sum(sizes))
         if dim == 1:
             out = self._expected_cosines(flat)
         else:
@@ -235,7 +235,7 @@ class WaveTail:
 def _interpolate(rows: ComplexArray, phases: FloatArray) -> FloatArray:
     """Real part of exp(iY) times Chebyshev series (Clenshaw's algorithm) at the phases Y."""
     with np.errstate(divide="ignore"):
-        u = np.clip(np.log(np.abs(phases)) - _LOWEST, 0.0, _PANELS * (1.0 - _EPS))
+        u = np.clip(np.log(np.abs(phases)) - _LOWEST, 0.0, _PANELS * (1.0 - EPS))
     i = u.astype(np.intp)
     x = 2.0 * (u - i) - 1.0
     i += (phases < 0.0) * _PANELS

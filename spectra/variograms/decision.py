@@ -10,14 +10,12 @@ import sympy
 from mpmath import mp
 
 from spectra.definiteness import is_complete_bernstein, is_completely_monotone
-from spectra.formula import Piece
-from spectra.formula.evaluate import mpmath_function
-from spectra.formula.parsing import Z
+from spectra.formula import Piece, Z, mpmath_function
 from spectra.kernels import Kernel, radial
 from spectra.singularities import analyse
-from spectra.verdict import Definiteness, existence
+from spectra.verdict import Definiteness, Status, existence
 
-__all__ = ["decide", "limit_at_infinity"]
+__all__ = ["decide", "mean_at_infinity"]
 
 # Distances at which gamma(2z) is compared with 4 gamma(z), digits of the values, and the least
 # relative excess that counts, well above their rounding.
@@ -43,7 +41,7 @@ def decide(minus_gamma: Kernel, covariance: Kernel | None, dim: int) -> Definite
         return Definiteness(False, refutation, max_dim=0.0)
     proof = _prove(gamma, dim)
     if proof is not None:
-        grows_like_square = limit_at_infinity(gamma / Z**2)
+        grows_like_square = _limit_at_infinity(gamma / Z**2)
         return replace(proof, reason=proof.reason + _DRIFT) if grows_like_square else proof
     return Definiteness(
         None,
@@ -53,7 +51,22 @@ def decide(minus_gamma: Kernel, covariance: Kernel | None, dim: int) -> Definite
     )
 
 
-def limit_at_infinity(gamma: sympy.Expr) -> sympy.Expr | None:
+def mean_at_infinity(gamma: sympy.Expr) -> sympy.Expr | None:
+    """The limit of a formula as z -> oo without its waves c cos(b z); None if none was found."""
+    return _limit_at_infinity(sympy.Add(*(t for t in _terms(gamma) if not _is_wave(t))))
+
+
+def _terms(gamma: sympy.Expr) -> list[sympy.Expr]:
+    return list(sympy.Add.make_args(sympy.expand(gamma)))
+
+
+def _is_wave(term: sympy.Expr) -> bool:
+    """Whether a term is c cos(b z)."""
+    c, wave = term.as_independent(Z, as_Add=False)
+    return bool(wave.func is sympy.cos and not wave.args[0].diff(Z).has(Z) and c.is_real)
+
+
+def _limit_at_infinity(gamma: sympy.Expr) -> sympy.Expr | None:
     """The finite limit of a formula as z -> oo; None if there is none, or none was found."""
     end = analyse(Kernel((Piece(sympy.oo, gamma),))).infinity
     # If the limit is infinite or was not found, the analysis has a requirement that no dimension
@@ -78,21 +91,37 @@ def _prove(gamma: sympy.Expr, dim: int) -> Definiteness | None:
             "conditionally negative definite in every dimension, by Schoenberg's theorem.",
             max_dim=math.inf,
         )
-    terms = sympy.Add.make_args(sympy.expand(gamma))
+    terms = _terms(gamma)
     unbounded = [term for term in terms if _is_bernstein(term)]
     rest = sympy.Add(*(term for term in terms if term not in unbounded))
-    sill = limit_at_infinity(rest)
+    sill = mean_at_infinity(rest)
     if not unbounded or rest == 0 or sill is None:
         return None
     bounded = _decide_by_covariance(radial(sill - rest), dim)
     if not bounded.answer:
-        return None
+        return _refute_waves(sill - rest, unbounded, dim)
     return Definiteness(
         True,
         f"{sympy.Add(*unbounded)} is a Bernstein function of z^2, and the rest is a variogram. "
         f"{bounded.reason}",
         max_dim=bounded.max_dim,
     )
+
+
+def _refute_waves(
+    covariance: sympy.Expr, unbounded: list[sympy.Expr], dim: int
+) -> Definiteness | None:
+    """Refute a variogram plus a covariance with waves c cos(b z) in d > 1; None for other sums.
+
+    The spectrum of cos(b z) is no measure near |w| = b for d > 1, and that of a variogram is one.
+    """
+    waves = [t for t in _terms(covariance) if _is_wave(t)]
+    smooth = radial(covariance - sympy.Add(*waves))
+    if dim == 1 or not waves or existence(smooth, dim).status is not Status.FINITE:
+        return None
+    reason = f"{sympy.Add(*unbounded)} plus a covariance has a spectral measure away from 0, and "
+    text = f"{reason}{sympy.Add(*waves)} has none on R^{dim}."
+    return Definiteness(False, text)
 
 
 def _is_bernstein(gamma: sympy.Expr) -> bool:

@@ -16,13 +16,13 @@ import sympy
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.base.numbers import checked_dim
+from spectra.derivation import derive
 from spectra.errors import FormulaError, ParameterError
-from spectra.formula.parameters import exact_parameter
-from spectra.formula.parsing import Z
+from spectra.formula import Z, exact_parameter
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import catalogue, kernel_from_text, parse_name
 from spectra.table import SpectralTable
-from spectra.variograms.decision import decide, limit_at_infinity
+from spectra.variograms.decision import decide, mean_at_infinity
 from spectra.variograms.region import fit_on_region
 from spectra.verdict import Definiteness
 
@@ -39,7 +39,8 @@ class Variogram:
     minus_gamma : Kernel
         -gamma as a radial kernel; its value at z = 0 is 0.
     covariance : Kernel or None
-        k = sill - gamma, if gamma has a finite limit, the sill; else None.
+        k = sill - gamma, if gamma without its waves c cos(b z) has a finite limit, the sill; else
+        None.
     label : str
 
     Examples
@@ -72,7 +73,7 @@ class Variogram:
 
     @cached_property
     def sill(self) -> float | None:
-        """The limit of gamma at infinity; None if there is none."""
+        """The limit of gamma at infinity, without waves c cos(b z); None if there is none."""
         return None if self.covariance is None else self.covariance.at_zero
 
     def definiteness(self, dim: int) -> Definiteness:
@@ -85,13 +86,13 @@ class Variogram:
         return decide(self.minus_gamma, self.covariance, checked_dim(dim))
 
     def on_region(self, radius: float, dim: int, *, tol: float) -> SpectralTable:
-        r"""A stationary covariance with the variogram gamma on distances up to a radius.
+        r"""A stationary covariance with the variogram gamma on distances up to a radius R.
 
-        Its spectral measure is the one of least total mass with
+        .. math:: |k(0) - k(z) - \gamma(z)| \le tol \cdot \gamma(z), \qquad 0 \le z \le R,
 
-        .. math:: \sup_{z \le R} \Big| \sum_j m_j (1 - \Omega_d(w_j z)) - \gamma(z) \Big| \le tol
-
-        for positive masses m_j at frequencies w_j; Omega_d is the mean of a plane wave.
+        so that small increments are kept, too, and a field is as rough as gamma.  For powers and
+        their sums with covariances, k is in closed form; for other variograms it has the high
+        frequencies of the leading power at 0, and a linear programme finds the rest.
 
         Parameters
         ----------
@@ -99,29 +100,39 @@ class Variogram:
             R, the largest distance in the region.
         dim : int
         tol : float
-            Largest error of gamma, on a grid with eight distances per shortest wavelength.
+            Largest error of the variogram, relative to gamma; if a linear programme is solved, on
+            a grid with eight distances per shortest wavelength.
 
         Returns
         -------
         SpectralTable
-            For :class:`rf.GaussianField`.  Its ``bias`` is the error of the variogram.  The field
-            has a random level of large variance, which cancels in its increments.
+            For :class:`rf.GaussianField`.  Its ``bias`` is the largest error of the variogram.  The
+            field has a random level of large variance, which cancels in its increments.  If gamma
+            has a sill, the table is that of the covariance sill - gamma, on all of R^dim.
 
         Raises
         ------
         ParameterError
             If gamma is refuted as a variogram on R^dim.
         AccuracyError
-            If no such measure was found.
+            If no such measure was found, or gamma does not start with a power of z at 0.
 
         References
         ----------
         T. Gneiting, Z. Sasvari and M. Schlather, "Analogies and correspondences between variograms
         and covariance functions", Adv. Appl. Probab. 33 (2001) 617, doi:10.1239/aap/1005091356.
+
+        Examples
+        --------
+        >>> brownian = variogram("z").on_region(radius=1.0, dim=1, tol=0.01)
+        >>> ((brownian.k_zero - brownian.expected_kernel([1e-4, 1e-2])) / [1e-4, 1e-2]).round(6)
+        array([1., 1.])
         """
         definiteness = self.definiteness(dim)
         if definiteness.answer is False:
             raise ParameterError(f"{self} is no variogram on R^{dim}: {definiteness.reason}")
+        if definiteness.answer and self.covariance is not None:
+            return derive(self.covariance, dim)
         return fit_on_region(self.minus_gamma, radius, checked_dim(dim), tol=tol, name=str(self))
 
 
@@ -174,7 +185,7 @@ def variogram(
         )
     expr = sum((piece.expr for piece in formula.pieces), sympy.Integer(0))
     if reach is None:
-        sill = limit_at_infinity(expr)
+        sill = mean_at_infinity(expr)
         covariance = None if sill is None else radial(sill - expr)
         return Variogram(-formula, covariance, str(gamma))
     end = exact_parameter("reach", reach)

@@ -3,10 +3,10 @@
 :mod:`spectra.singularities` finds *requirements*, which are proved necessary conditions on d, and
 *gaps*, facts that could not be proved.  A kernel has finite mass if d meets all requirements and no
 gap is open.  ``decide`` holds :func:`existence`, ``combination`` combines both into an answer,
-``assumptions`` closes gaps by facts that the user states, and ``verdict`` is the result.  In
-``regions``, the same rules are applied to a range of distances and to the sphere.  ``asymmetric``
-decides on shifted and tilted kernels, ``columns`` on kernels of groups of columns and of the l1
-distance, ``positive_definite`` on positive definiteness; ``report`` prints a verdict in full.
+``assumptions`` closes gaps by facts that the user states, and ``verdict`` is the result.
+``range_and_sphere`` applies the same rules to a range of distances and to the sphere.
+``composite`` decides on sums of products from the verdicts on their factors, ``positive_definite``
+on positive definiteness; ``report`` prints a verdict in full.
 """
 
 from spectra.verdict.decide import existence, spectral_measure

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import sympy
 
+from spectra.definiteness.l1_exponentials import decide_l1_exponentials
 from spectra.kernels.composite import CompositeKernel, Factor, Term
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.metrics import L1
@@ -149,13 +150,10 @@ def _definiteness_of_l1(
         definiteness: Definiteness = on_line.positive_definite
         if dim == 1 or definiteness.answer is False:
             return definiteness
-        return Definiteness(None, "No rule decides it in several columns.")
-    truncated, exponentials = l1_components(profile) or ((), ())
+    truncated, _ = l1_components(profile) or ((), ())
     if truncated:
         return Definiteness(False, "It has a kink at a positive distance and d > 1.")
-    if all(c >= 0 for c, _ in exponentials):
-        return Definiteness(True, "It is a mixture of products of exponentials exp(-t |x_i|).")
-    return Definiteness(None, "Exponentials with weights of both signs: no rule decides it.")
+    return Definiteness(*decide_l1_exponentials(sympy.Add(*(p.expr for p in profile.pieces)), dim))
 
 
 def _share_columns(factor: Factor, term: Term) -> bool:

@@ -25,6 +25,7 @@ from spectra.kernels.metrics import EUCLIDEAN, L1Metric
 from spectra.kernels.profile_terms import l1_components, no_l1_route
 from spectra.kernels.tabulated import TabulatedKernel
 from spectra.measure import SpectralMeasure
+from spectra.singularities.zeros import with_exact_ends
 from spectra.verdict.assumptions import analyse_with_facts, apply_assumptions, check_assumptions
 from spectra.verdict.combination import close_gaps_by_proof, combine
 from spectra.verdict.composite import combine_factors, with_tilt
@@ -107,18 +108,24 @@ def existence(
     assumptions = check_assumptions(assume)
     if isinstance(kernel, CompositeKernel):
         return _decide_composite(kernel, dim, assumptions)
-    if not isinstance(kernel, Kernel):
-        raise ParameterError(
-            f"existence needs a kernel, and got {type(kernel).__name__}: make one with radial() or "
-            "zonal(), from a formula or from a function of the distance with facts about it."
-        )
-    return _decide_profile(kernel, dim, assumptions)
+    return decide_profile(kernel, dim, assumptions, tilted=False)
 
 
-def _decide_profile(
-    kernel: Kernel, dim: int | None, assumptions: Mapping[str, Any], *, tilted: bool = False
+@singledispatch
+def decide_profile(
+    kernel: Any, dim: int | None, assumptions: Mapping[str, Any], *, tilted: bool
 ) -> Verdict:
-    """Decide from the singularities of a formula; ``tilted``: of its product with exp(beta.D)."""
+    """The verdict on a function of |x - y|, dispatched on its class; ``tilted``: times a tilt."""
+    raise ParameterError(
+        f"existence needs a kernel, and got {kernel!r}: make one with radial() or zonal(), from a "
+        "formula or from a function of the distance with facts about it."
+    )
+
+
+@decide_profile.register
+def _(kernel: Kernel, dim: int | None, assumptions: Mapping[str, Any], *, tilted: bool) -> Verdict:
+    """Decide from the singularities of a formula."""
+    kernel, changes = with_exact_ends(kernel)
     with stage("reading the singularities"):
         analysis, facts = analyse_with_facts(kernel)
     if tilted:
@@ -129,9 +136,20 @@ def _decide_profile(
         notes = proof_reasons + notes
     status, condition, reasons, deciding = combine(points, dim, _REASON_IF_FINITE)
     stated = tuple(f"Stated, not shown: {name} = {value}." for name, value in facts.items())
-    reasons = (*reasons, *stated, *notes)
+    reasons = (*reasons, *changes, *stated, *notes)
     assumed = {**facts, **assumptions}
     return Verdict(status, condition, reasons, deciding, kernel, dim, analysis, assumed)
+
+
+@decide_profile.register
+def _(
+    kernel: TabulatedKernel, dim: int | None, assumptions: Mapping[str, Any], *, tilted: bool
+) -> Verdict:
+    """A table is a measure of finite mass in its own dimension, and known in no other."""
+    table = kernel.table
+    reason = f"It is given by a measure of mass {table.mass:.6g} on R^{table.dim}."
+    status = Status.FINITE if dim == table.dim and not tilted else Status.UNDECIDED
+    return Verdict(status, None, (reason,), None, kernel, dim)
 
 
 def _decide_composite(
@@ -159,13 +177,7 @@ def _decide_composite(
         ((_, only),) = verdicts.items()
         reasons = only.reasons if status is only.status else (reason, *only.reasons)
     else:
-        reasons += tuple(
-            f"columns {list(f.columns)}, d = {len(f.columns)}: {v.kernel}, {v.status.value}. "
-            + (v.reasons[0] if v.reasons else "")
-            if f.columns is not None
-            else f"{v.kernel}, {v.status.value}. " + (v.reasons[0] if v.reasons else "")
-            for (f, _), v in verdicts.items()
-        )
+        reasons += tuple(_describe(f, v) for (f, _), v in verdicts.items())
     by_group = tuple((f, v) for (f, _), v in verdicts.items())
     if dim is not None or kernel.columns:
         condition = None  # the kernel fixes its dimensions
@@ -173,12 +185,12 @@ def _decide_composite(
                    assumed=assumptions)  # fmt: skip
 
 
-def _decide_tabulated(profile: TabulatedKernel, dim: int | None) -> Verdict:
-    """A table is a measure of finite mass in its own dimension, and known in no other."""
-    fits = dim == profile.table.dim
-    reason = f"It is given by a measure of mass {profile.table.mass:.6g} on R^{profile.table.dim}."
-    status = Status.FINITE if fits else Status.UNDECIDED
-    return Verdict(status, None, (reason,), None, profile, dim)
+def _describe(factor: Factor, verdict: Verdict) -> str:
+    """The verdict on a factor in a sentence."""
+    own = factor.columns
+    place = "" if own is None else f"columns {list(own)}, d = {factor.size(None)}: "
+    first = verdict.reasons[0] if verdict.reasons else ""
+    return f"{place}{verdict.kernel}, {verdict.status.value}. {first}"
 
 
 @singledispatch
@@ -186,9 +198,7 @@ def decide_factor(
     metric: Any, factor: Factor, dim: int | None, assumptions: Mapping[str, Any], tilted: bool
 ) -> Verdict:
     """The verdict on a factor in its own columns, dispatched on its metric."""
-    if isinstance(factor.profile, TabulatedKernel):
-        return _decide_tabulated(factor.profile, dim)
-    return _decide_profile(factor.profile, dim, assumptions, tilted=tilted)
+    return decide_profile(factor.profile, dim, assumptions, tilted=tilted)
 
 
 @decide_factor.register
@@ -206,7 +216,7 @@ def _(
     if dim != 1 and l1_components(profile) is not None:
         reason = "It is a sum of truncated distances and exponentials, of finite mass in every d."
         return Verdict(Status.FINITE, sympy.true, (reason,), None, kernel, dim)
-    on_line = _decide_profile(profile, 1, {})
+    on_line = decide_profile(profile, 1, {}, tilted=False)
     by_group = ((Factor(profile, (0,), (1.0,)), on_line),)
     status, reasons = on_line.status, on_line.reasons
     if dim != 1 and status is Status.INFINITE:

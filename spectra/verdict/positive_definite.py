@@ -7,14 +7,20 @@ from typing import Any
 
 import numpy as np
 import sympy
+from scipy.integrate import quad_vec
 
+from spectra.base.accuracy import NOISE
+from spectra.base.limits import seconds_left, stage, time_limit
 from spectra.definiteness import Proof, proved_on_space
-from spectra.errors import AccuracyError, FormulaError, NoRouteError, UndecidedError
+from spectra.errors import AccuracyError, FormulaError, NoRouteError, TimeLimitError, UndecidedError
 from spectra.formula.expansions.exact_numbers import sign
 from spectra.formula.expansions.expansion import compare
+from spectra.formula.parsing import Z
+from spectra.formula.pieces import Piece
 from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel
-from spectra.kernels.tabulated import TabulatedKernel
+from spectra.singularities.local import analyse
+from spectra.singularities.periodic import is_periodic
 from spectra.singularities.results import LocalAnalysis
 from spectra.verdict.composite import definiteness_of_composite
 from spectra.verdict.status import D, Definiteness, Status
@@ -25,6 +31,8 @@ __all__ = ["definiteness"]
 _STEPS, _LARGEST_DISTANCE = 60, 1e3
 #: An excess of |k| over k(0) of up to this, relative to 1 + |k(0)|, counts as rounding.
 _ROUNDING = 1e-12
+#: Fourier coefficients of a periodic kernel that are computed.
+_COEFFICIENTS = 32
 _ZERO = sympy.Integer(0)
 
 
@@ -33,18 +41,18 @@ def definiteness(verdict: Any) -> Definiteness:
     kernel, dim = verdict.kernel, verdict.dim
     if isinstance(kernel, CompositeKernel):
         return definiteness_of_composite(kernel, dim, verdict.by_group)
-    if isinstance(kernel, TabulatedKernel):
+    analysis: LocalAnalysis | None = verdict.analysis
+    if analysis is None:  # a kernel that is given by its measure
         positive = kernel.table.negative_mass == 0.0
-        return Definiteness(positive or None, "Its measure has parts of both signs."
-                            if not positive else "It is given by a positive measure.")  # fmt: skip
-    analysis: LocalAnalysis = verdict.analysis
+        text = "a positive measure" if positive else "a measure with parts of both signs"
+        return Definiteness(positive or None, f"It is given by {text}.")
     if verdict.condition == sympy.false:
         return Definiteness(
             False,
             "A continuous positive definite kernel has finite mass; this one has it for no d.",
             0,
         )
-    proof = proved_on_space(kernel, analysis)
+    proof = _prove_in_time(kernel, analysis)
     if proof is not None:
         largest, reason, is_exact = _make_exact(proof, verdict.condition, analysis)
         if is_exact or (dim is not None and dim <= largest):
@@ -72,6 +80,17 @@ def definiteness(verdict: Any) -> Definiteness:
     if verdict.status is Status.UNDECIDED:
         return Definiteness(None, "No rule decides it, and its mass is not known to be finite.")
     return _decide_by_masses(verdict)
+
+
+def _prove_in_time(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
+    """The strongest proof; by the quick rules if the others take half of the time left."""
+    left = seconds_left()
+    limit = time_limit(None if left is None else max(0.5 * left, 0.01))
+    try:
+        with limit, stage("proving positive definiteness"):
+            return proved_on_space(kernel, analysis)
+    except TimeLimitError:
+        return proved_on_space(kernel, analysis, quick=True)
 
 
 def _make_exact(proof: Proof, condition: sympy.Basic | None, analysis: LocalAnalysis) -> Proof:
@@ -137,7 +156,10 @@ def _explain_negative_tail(analysis: LocalAnalysis, dim: int) -> str | None:
 
 
 def _decide_by_masses(verdict: Any) -> Definiteness:
-    """Refute positive definiteness by a negative mass above its error; else leave it open."""
+    """Decide by a negative mass that is above its error, or 0 by formula; else leave it open."""
+    text = _find_negative_coefficient(verdict)
+    if text is not None:
+        return Definiteness(False, text, 0)
     try:
         negative = verdict.measure.negative_mass
     except (NoRouteError, UndecidedError, AccuracyError) as error:
@@ -145,4 +167,39 @@ def _decide_by_masses(verdict: Any) -> Definiteness:
     if negative.mid > negative.rad:
         text = f"Its spectrum has the negative mass {negative.mid:.6g} in d = {verdict.dim}."
         return Definiteness(False, text, 0 if verdict.dim == 1 else None)
+    if negative.mid == negative.rad == 0.0 and verdict.measure.density.route == "lookup":
+        text = "Its spectrum is a sum of nonnegative functions in closed form"
+        return Definiteness(True, f"{text} in d = {verdict.dim}.")
+    if (reason := _prove_by_mean(verdict)) is not None:
+        return Definiteness(True, reason)
     return Definiteness(None, "No negative part of its spectrum was found, which is no proof.")
+
+
+def _prove_by_mean(verdict: Any) -> str | None:
+    """Prove k = g - c, c > 0, if g is proved positive definite and its mean is at least c."""
+    first, *others = verdict.kernel.pieces
+    constant, rest = first.expr.as_independent(Z, as_Add=True)
+    if others or first.support is not sympy.oo or not constant.is_negative:
+        return None
+    positive = Kernel((Piece(sympy.oo, rest),))
+    proof = _prove_in_time(positive, analyse(positive))
+    mean = next((a for a in verdict.measure.atoms if a.radius == 0.0), None)
+    if proof is None or proof[0] < verdict.dim or mean is None or mean.mass < mean.error:
+        return None
+    return f"{rest}: {proof[1]} Its mean exceeds {-constant} by {mean.mass:.6g}."
+
+
+def _find_negative_coefficient(verdict: Any) -> str | None:
+    """Describe a negative Fourier coefficient of a periodic kernel; None if none is found."""
+    analysis, kernel = verdict.analysis, verdict.kernel
+    if analysis.exprs or len(kernel.pieces) != 1 or not is_periodic(kernel.pieces[0].expr):
+        return None
+    rate = float(analysis.infinity.singularities[0].frequency)
+    n, period = np.arange(_COEFFICIENTS), 2.0 * np.pi / rate
+    kinks = [r for r in (float(r) for r, _ in analysis.radii) if r < period]
+    found, error = quad_vec(
+        lambda z: kernel(z) * np.cos(n * rate * z) / period, 0.0, period, points=kinks, norm="max"
+    )
+    if found.min() >= -NOISE * error:
+        return None
+    return f"Its Fourier coefficient {np.argmin(found)} is {found.min():.3g}."

@@ -22,7 +22,7 @@ from dataclasses import replace
 import sympy
 
 from spectra.definiteness import proved_on_sphere
-from spectra.errors import AccuracyError, ParameterError
+from spectra.errors import AccuracyError, ParameterError, SpectraError
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.parameters import exact_parameter
 from spectra.formula.pieces import merge_pieces
@@ -39,7 +39,7 @@ from spectra.verdict.status import RegionVerdict, Status
 __all__ = ["decide_on_sphere", "verdict_on_range", "verdict_on_sphere"]
 
 #: The distance z of two antipodes of the unit sphere.
-_ANTIPODE = sympy.Integer(2)
+_ANTIPODE, _ONE = sympy.Integer(2), sympy.Integer(1)
 _CONVERGES = "Its Gegenbauer series converges absolutely, so a decomposition exists there."
 
 
@@ -59,8 +59,10 @@ def _points_up_to(
     for i, (r, point) in enumerate(analysis.radii):
         if same_radius(r, end):
             try:
-                at_end = analyse_end(analysis.exprs[i], r)
-                points.append(antipode_rule(at_end) if on_sphere else at_end)
+                if on_sphere:  # at a single point only continuity matters
+                    points.append(antipode_rule(analyse_end(analysis.exprs[i], r, up_to_dim=_ONE)))
+                else:
+                    points.append(analyse_end(analysis.exprs[i], r))
             except ExpansionError as error:
                 gap = Gap(f"The kernel at z = {r}: {error}", location=r)
                 points.append(PointAnalysis(gaps=(gap,)))
@@ -126,7 +128,15 @@ def verdict_on_sphere(
         reasons.append(f"Positive definite on the sphere: {proof}")
     if positive_definite or (coefficients is not None and math.isfinite(coefficients.tail_bound)):
         # This proves convergence even if the singularities left a gap.
+        if verdict.status is Status.INFINITE:
+            raise SpectraError(
+                f"Two proofs on {kernel} in d = {dim} contradict each other: its Gegenbauer series "
+                f"converges, and {verdict.reasons[-1]} This is an error of spectra: report it."
+            )
         verdict = replace(verdict, status=Status.FINITE, reasons=(_CONVERGES,))
+    elif verdict.status is Status.INFINITE and positive_definite is None:
+        positive_definite = False
+        reasons.append("Not positive definite: the series of such a kernel converges absolutely.")
     return replace(
         verdict,
         reasons=(*reasons, *verdict.reasons),

@@ -24,7 +24,7 @@ from mpmath.calculus.quadrature import TanhSinh
 from numpy.typing import NDArray
 
 from spectra.base.harmonics import harmonic_count
-from spectra.base.limits import stage
+from spectra.base.limits import check_time, stage
 from spectra.base.numbers import checked_dim, whole_number
 from spectra.definiteness import proved_on_sphere
 from spectra.errors import AccuracyError, ParameterError
@@ -34,7 +34,7 @@ from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.parsing import U, Z
 from spectra.kernels.catalogue.reading import kernel_from_text
 from spectra.kernels.kernel import Kernel
-from spectra.singularities.branches import branch_radii
+from spectra.singularities.branches import analytic_off_cuts, branch_radii
 
 __all__ = ["SphereCoefficients", "sphere_coefficients"]
 
@@ -45,15 +45,14 @@ _LARGEST_DEGREE = 200
 #: The most levels of the tanh-sinh rule, each of which halves the step; the change between the
 #: last two, relative to max(1, |lambda_n|), above which the integrals are rejected.
 _MOST_LEVELS, _LARGEST_CHANGE = 10, 1e-10
+#: Larger values than 2 to this power have no integrals.
+_LARGEST_BITS = 20_000
 #: Changes between two levels at which the finer one is accepted: of coefficients, and of shares.
 _TOLERANCE, _TOLERANCE_OF_SHARES = 1e-25, 1e-13
-#: Functions whose only singularities are poles.
-_MEROMORPHIC = (
-    *(sympy.exp, sympy.sin, sympy.cos, sympy.tan, sympy.sinh, sympy.cosh, sympy.tanh),
-    *(sympy.erf, sympy.erfc),
-)
 #: Radii r of the discs |u| <= r on which max |k| is computed, and square cells across a disc.
 _RADII, _CELLS = (1.125, 1.25, 1.5, 2.0, 3.0, 5.0), 48
+#: Cells are larger by this factor, so that rounding leaves no gaps between them.
+_OVERLAP = 1 + 1e-9
 _TANH_SINH = TanhSinh(mp)
 
 
@@ -148,15 +147,15 @@ def sphere_coefficients(kernel: Kernel | str, dim: int, degree: int = 40) -> Sph
     formula = kernel.zonal
     nonnegative = False if np.any(values < -error) else None
     tail = inf if formula is None else _tail_bound_from_discs(formula, degree)
-    if nonnegative is None and proved_on_sphere(kernel, dim) is not None:
+    if nonnegative is None and tail == 0.0:  # a polynomial: all its coefficients were computed
+        nonnegative = True
+    elif nonnegative is None and proved_on_sphere(kernel, dim) is not None:
         nonnegative = True
         # All shares are nonnegative and add up to k(1).
         shares = mp.fsum(n * c for n, c in zip(counts, coefficients, strict=True))
         shares_error = mp.fsum(n * e for n, e in zip(counts, errors, strict=True))
         remainder = float(max(kernel.at_zero - shares, 0) + shares_error)
         tail = min(tail, remainder + np.finfo(float).eps * abs(kernel.at_zero))
-    elif nonnegative is None and tail == 0.0:  # a polynomial: all its coefficients were computed
-        nonnegative = True
     multiplicity = np.array([float(n) for n in counts])
     return SphereCoefficients(dim, values, error, multiplicity, tail, nonnegative)
 
@@ -169,27 +168,33 @@ def _tail_bound_from_discs(formula: sympy.Expr, degree: int) -> float:
     """
     if formula.is_polynomial(U) and sympy.degree(formula, U) <= degree:
         return 0.0
-    is_meromorphic = all(f.func in _MEROMORPHIC for f in formula.atoms(sympy.Function))
-    powers = [p for p in formula.atoms(sympy.Pow) if p.has(U)]
-    if not is_meromorphic or not all(p.exp.is_Integer or p.base.is_positive for p in powers):
+    conditions, bound = analytic_off_cuts(formula, U), inf
+    if conditions is None:
         return inf
-    function, bound = BallFunction(formula, U), inf
+    function, *off_cuts = [BallFunction(part, U) for part in (formula, *conditions)]
     for radius in _RADII:
-        centres = radius * (np.arange(0.5, _CELLS) / _CELLS * 2 - 1)
-        half_width = flint.arb(0, radius / _CELLS)
-        cells = [
-            flint.acb(flint.arb(x) + half_width, flint.arb(y) + half_width)
-            for x, y in product(centres, centres[centres > 0])  # values at y < 0 are conjugate
-            if np.hypot(x, y) <= radius * (1 + 2 / _CELLS)
-        ]
-        maximum = 0.0
-        for cell in cells:
-            size = abs(function(cell))
-            if not size.is_finite():
-                return bound
-            maximum = max(maximum, float(size.upper()))
+        maximum = _maximum_on_disc(function, off_cuts, radius)
         bound = min(bound, maximum * radius**-degree / (radius - 1))
+        if maximum == inf:
+            return bound
     return bound
+
+
+def _maximum_on_disc(function: BallFunction, off_cuts: list[BallFunction], radius: float) -> float:
+    """A bound of a formula on the disc |u| <= radius; inf unless it is proved analytic there."""
+    centres = radius * (np.arange(0.5, _CELLS) / _CELLS * 2 - 1)
+    half_width = flint.arb(0, radius / _CELLS * _OVERLAP)
+    maximum = 0.0
+    for x, y in product(centres, centres[centres > 0]):  # values at y < 0 are conjugate
+        if np.hypot(x, y) > radius * (1 + 2 / _CELLS):
+            continue
+        cell = flint.acb(flint.arb(x) + half_width, flint.arb(y) + half_width)
+        values = [part(cell) for part in off_cuts]
+        size = abs(function(cell))
+        if not size.is_finite() or any(v.imag.contains(0) and not v.real > 0 for v in values):
+            return inf
+        maximum = max(maximum, float(size.upper()))
+    return maximum
 
 
 def _coefficients(kernel: Kernel, dim: int, degree: int) -> tuple[list[mpf], list[mpf]]:
@@ -253,13 +258,17 @@ def _weighted_values(
     negligible = mpf(10) ** (10 - mp.dps)
     for low, high in pairwise(angles):
         for theta, node_weight in _TANH_SINH.get_nodes(low, high, level, mp.prec):
+            check_time()
             weight = node_weight * mp.sin(theta) ** (dim - 2) / norm
             if weight < negligible:
                 continue
             z = 2 * mp.sin(theta / 2)
             value = mp.fsum(f(z) for support, f in functions if z <= support)
-            if mp.isnan(value):
-                raise AccuracyError(f"{kernel} has no value at the angle {mp.nstr(theta, 12)}.")
+            if mp.isnan(value) or mp.mag(value) > _LARGEST_BITS:
+                raise AccuracyError(
+                    f"{kernel} has no value, or one that is too large, at the angle "
+                    f"{mp.nstr(theta, 12)}, so that its Gegenbauer integrals are unknown."
+                )
             points.append(mp.cos(theta))
             weighted_values.append(weight * value)
             total_weight += weight
@@ -273,6 +282,7 @@ def _sum_polynomials(dim: int, degree: int, points: list[mpf], values: list[mpf]
     current, following = np.full_like(u, one), u  # P_n and P_{n+1}
     sums = []
     for n in range(degree + 1):
+        check_time()
         sums.append(mpf(int(v @ current)) / one**2)
         # (n + d - 1) P_{n+2} = (2n + d) u P_{n+1} - (n + 1) P_n
         after = ((2 * n + dim) * u * following // one - (n + 1) * current) // (n + dim - 1)

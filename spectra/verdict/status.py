@@ -12,7 +12,7 @@ from spectra.errors import SpectraError
 from spectra.singularities.results import Singularity
 from spectra.verdict.sphere_coefficients import SphereCoefficients
 
-__all__ = ["D", "Definiteness", "RegionVerdict", "Status", "in_words"]
+__all__ = ["D", "Definiteness", "RegionVerdict", "Status", "check_condition", "in_words"]
 
 #: The symbol d for the dimension, in conditions such as d < 5.
 D = sympy.Symbol("d", integer=True, positive=True)
@@ -96,6 +96,9 @@ class RegionVerdict:
     positive_definite: bool | None = None
     coefficients: SphereCoefficients | None = None
 
+    def __post_init__(self) -> None:
+        check_condition(self.status, self.condition, self.dim)
+
     def __bool__(self) -> bool:
         return bool(self.status)  # raises
 
@@ -105,6 +108,19 @@ class RegionVerdict:
         if self.coefficients is not None:
             result += f", positive definite: {self.positive_definite}"
         return f"Verdict on {self.region}{where}: {self.status.name}{result}"
+
+
+def check_condition(status: Status, condition: sympy.Basic | None, dim: int | None) -> None:
+    """Raise a SpectraError if a status is not the one that follows from its condition on d."""
+    if condition is None:
+        return
+    holds = condition if dim is None else condition.subs(D, dim)
+    implied = {sympy.true: Status.FINITE, sympy.false: Status.INFINITE}.get(holds, Status.UNDECIDED)
+    if status is not implied:
+        raise SpectraError(
+            f"The status {status.name} for d = {dim or 'any'} contradicts the condition that the "
+            f"mass is finite for {in_words(condition)}. This is an error of spectra: report it."
+        )
 
 
 def in_words(condition: sympy.Basic) -> str:

@@ -24,7 +24,7 @@ from spectra.verdict.range_and_sphere import (
     verdict_on_range,
     verdict_on_sphere,
 )
-from spectra.verdict.status import Definiteness, RegionVerdict, Status, in_words
+from spectra.verdict.status import Definiteness, RegionVerdict, Status, check_condition, in_words
 
 __all__ = ["Verdict"]
 
@@ -65,6 +65,9 @@ class Verdict:
     analysis: LocalAnalysis | None = None
     assumed: Mapping[str, Any] = field(default_factory=dict)
     by_group: tuple[tuple[Factor, Verdict], ...] = ()
+
+    def __post_init__(self) -> None:
+        check_condition(self.status, self.condition, self.dim)
 
     def __bool__(self) -> bool:
         return bool(self.status)  # raises

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 import spectra as sp
 from rf import two_sample_test
@@ -37,6 +38,38 @@ def test_a_small_case_is_that_of_all_splits(n: int, m: int, dim: int) -> None:
     assert found.n_splits == len(all_values)
     assert abs(found.mmd2 - by_hand(X, Y, kernel)) < 1e-13
     assert found.p_value == np.mean(all_values >= found.mmd2 - 1e-12)
+
+
+ENERGY = sp.variogram("z")
+OF_COLUMNS = [
+    sp.radial("exp(-z)").on([0, 1]) * sp.radial("exp(-z**2/2)").on([2]),
+    sp.radial("exp(-z)").on([0, 1, 2]) + 0.5,
+    sp.l1("exp(-z) + exp(-3*z)/2"),
+]
+
+
+@pytest.mark.parametrize("kernel", OF_COLUMNS)
+def test_kernels_of_columns_have_their_exact_statistic_and_unbiased_features(kernel) -> None:
+    X, Y = RNG.normal(size=(12, 3)), RNG.normal(size=(9, 3)) + 0.8
+    options = {"kernel": kernel, "length_scale": 1.0, "n_permutations": 1}
+    exact = two_sample_test(X, Y, **options).mmd2
+    means = [
+        (m.sum() - len(m) * kernel.at_zero * same) / (m.size - len(m) * same)
+        for m, same in ((kernel.gram(X), 1), (kernel.gram(Y), 1), (kernel.gram(X, Y), 0))
+    ]
+    assert abs(exact - (means[0] + means[1] - 2 * means[2])) < 1e-13
+    found = [two_sample_test(X, Y, n_components=64, random_state=s, **options) for s in range(40)]
+    error = np.sqrt(np.mean([f.feature_error**2 for f in found]) / len(found))
+    assert abs(np.mean([f.mmd2 for f in found]) - exact) < 6 * error
+
+
+def test_a_variogram_gives_the_energy_distance() -> None:
+    X, Y = RNG.normal(size=(20, 2)), RNG.normal(size=(15, 2)) + 1.5
+    found = two_sample_test(X, Y, kernel=ENERGY, length_scale=1.0, random_state=0)
+    distances = [cdist(*pair) for pair in ((X, Y), (X, X), (Y, Y))]
+    across, in_x, in_y = (d.sum() for d in distances)
+    assert abs(found.mmd2 - (2 * across / 300 - in_x / (20 * 19) - in_y / (15 * 14))) < 1e-13
+    assert found.p_value < 0.01
 
 
 def test_random_splits_find_the_share_of_all_of_them() -> None:
@@ -107,6 +140,9 @@ def test_what_cannot_be_tested_is_refused() -> None:
         (np.zeros((5, 2)), {}, DataError),  # all rows coincide: no median
         (np.ones((20_000, 2)), {"length_scale": 1.0}, ParameterError),  # 3.2 GB
         (np.eye(2), {"kernel": "exp(-z**2/2) - exp(-z**2/8)"}, ParameterError),
+        (np.eye(2), {"kernel": sp.radial("exp(-z**2)").shift([1.0, 0.0])}, ParameterError),
+        (np.eye(2), {"kernel": sp.variogram("z**3")}, ParameterError),
+        (np.eye(2), {"kernel": ENERGY, "n_components": 16}, ParameterError),
         (np.eye(2), {"n_components": 30}, ParameterError),
         (np.eye(2), {"length_scale": "mean"}, ParameterError),
         (np.eye(2), {"length_scale": -1.0}, ParameterError),

@@ -13,20 +13,14 @@ from tests.tools.files import ROOT, summaries
 
 # From bottom to top; what stands in one line does not import one another.
 LAYERS = {
-    "spectra": """errors; base; formula; kernels; singularities table; density; measure; verdict;
-        derivation; designs; symbolic certified variograms plugins; cli; __main__""",
+    "spectra": """errors; base; formula; kernels; singularities table; definiteness; density;
+        measure; verdict; derivation; designs; variograms plugins; cli; __main__""",
     "rf": """inputs; feature_maps; sampling; variance; schemes; dot_product; features;
         krein fields two_sample plugins; kriging papers; cli explore; __main__""",
 }
 LEAVES = {
-    *(f"spectra.{n}" for n in ("symbolic", "certified", "variograms", "plugins", "cli")),
+    *(f"spectra.{n}" for n in ("variograms", "plugins", "cli")),
     *(f"rf.{n}" for n in ("kriging", "papers", "explore", "plugins", "cli")),
-}
-# What is loaded when it is asked for: a leaf from the core.
-LAZY = {
-    ("spectra.density.routes", "spectra.symbolic.route"),
-    ("spectra.kernels.catalogue.families", "spectra.symbolic.families"),
-    ("spectra.measure.spectral_measure", "spectra.certified"),
 }
 RANK = {
     f"{package}.{name}": place
@@ -70,7 +64,7 @@ def _imports(name: str) -> set[str]:
     return {module for module in found if module in FILES and module != name}
 
 
-IMPORTS = {name: {m for m in _imports(name) if (name, m) not in LAZY} for name in FILES}
+IMPORTS = {name: _imports(name) for name in FILES}
 ARROWS = [
     (name, other)
     for name, imported in IMPORTS.items()
@@ -110,9 +104,9 @@ def test_the_table_and_what_draws_from_it_need_no_formulas():
 
 def test_folders_files_and_functions_can_be_taken_in():
     for folder in {path.parent for path in FILES.values()}:
-        assert len(list(folder.glob("*.py"))) <= 10, folder
+        assert len(list(folder.glob("*.py"))) <= 16, folder
     for name, path in FILES.items():
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= 450, path
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 600, path
         for node in ast.walk(TREES[name]):
             if isinstance(node, ast.FunctionDef):
                 said = ast.get_docstring(node, clean=False)
@@ -153,7 +147,7 @@ def test_public_names_are_documented_and_not_hidden_by_modules():
 
 
 def test_the_root_of_both_packages_holds_no_loose_files():
-    allowed = {"__init__", "__main__", "errors", "certified", "two_sample"}
+    allowed = {"__init__", "__main__", "errors", "two_sample"}
     for package in (spectra, rf):
         loose = {path.stem for path in Path(package.__file__).parent.glob("*.py")}
         assert loose <= allowed, loose - allowed

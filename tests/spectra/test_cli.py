@@ -1,13 +1,17 @@
 """The command line: output, files and error messages."""
 
+import argparse
 import json
 import re
+import shlex
 
 import pytest
 
 import spectra as sp
+from rf.cli.parser import _COMMANDS as _RF_COMMANDS
 from rf.cli.parser import main as rf_main
-from spectra.cli.commands import main
+from spectra.base.limits import check_time
+from spectra.cli.commands import _COMMANDS, main
 
 
 def test_a_kernel_is_derived_to_a_table_and_a_picture(tmp_path, capsys):
@@ -54,7 +58,7 @@ def test_the_usage_of_design_says_that_a_goal_is_required(capsys):
 def test_a_verdict_is_printed_when_the_masses_take_too_long(monkeypatch, capsys):
     def forever(_):
         while True:
-            pass
+            check_time()
 
     monkeypatch.setattr("spectra.verdict.positive_definite._decide_by_masses", forever)
     asked = ["check", "exp(-z)*cos(3*z**2)/(1+z**4)", "--dim", "5", "--time-limit", "0.2"]
@@ -124,6 +128,20 @@ def test_assumptions_are_options_of_the_command_line(capsys):
     assert "smoothness, decay, origin" in capsys.readouterr().err
     assert main(["check", "exp(-a*z)", "--set", "a"]) == 2
     assert "NAME=NUMBER" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("command", "table"), [(main, _COMMANDS), (rf_main, _RF_COMMANDS)])
+def test_every_option_has_a_help_and_every_command_an_example_that_parses(command, table, capsys):
+    for name, subcommand in table.items():
+        with pytest.raises(SystemExit):
+            command([name, "--help"])
+        printed = capsys.readouterr().out
+        assert all(f"{name} {example}".rstrip() in printed for example in subcommand.examples)
+        parser = argparse.ArgumentParser()
+        subcommand.add_arguments(parser)
+        assert all(action.help for action in parser._actions)
+        for example in subcommand.examples:
+            assert callable(parser.parse_args(shlex.split(example)).run)
 
 
 @pytest.mark.parametrize("command", [main, rf_main])

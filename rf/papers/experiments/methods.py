@@ -27,7 +27,7 @@ from rf.papers.baselines import (
 )
 from rf.papers.baselines.dot_product.power_series import spherical_polynomial
 from spectra.base.arrays import FloatArray
-from spectra.base.piecewise import interpolate
+from spectra.base.fitting import interpolate
 from spectra.errors import ParameterError
 
 __all__ = [

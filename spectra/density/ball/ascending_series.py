@@ -18,16 +18,18 @@ import flint
 import numpy as np
 
 from spectra.base.accuracy import EPS
+from spectra.base.fitting import RADIANS
+from spectra.base.limits import check_time
 from spectra.base.numbers import FloatArray
-from spectra.base.piecewise import RADIANS
 from spectra.base.precision import Ball, log_magnitude, working_precision
 from spectra.density.ball.ball_form import BallForm, to_arb
-from spectra.density.log_panels import Panels, Powers, fit_panels
+from spectra.density.oscillating_tail import OscillatingTail
+from spectra.density.panel_density import PanelDensity, Powers, fit_pieces
 
-__all__ = ["Values", "ascending_series", "build_panels", "front_factor"]
+__all__ = ["ExactValues", "ascending_series", "build_density", "front_factor"]
 
 #: F(R w) of a formula at a list of exact radii w.
-Values = Callable[[Sequence[Ball]], list[Ball]]
+ExactValues = Callable[[Sequence[Ball]], list[Ball]]
 
 # Correct bits of the values, relative to the largest in a list.
 _TARGET_BITS = 68
@@ -39,8 +41,9 @@ _NODE_BITS = 256
 _MOMENT_BITS = 1024
 # Number of powers of w^2 next to w = 0, and the s^2 / d up to which they are used.
 _POWERS, _NEAR = 12, 0.25
-# Largest width of a panel in e-folds of w^d.
-_GROWTH = 256.0
+# Largest width of a panel on which a series resolves a wave to rounding, in radians.  The powers
+# are used a little beyond the first edge.
+_EXACT_RADIANS, _OVERLAP = 0.7 * RADIANS, 1.0 + 1e-8
 # Leading coefficients below 2^-56 of the largest are taken as zero, and left out.
 _ZERO_BITS = 56
 
@@ -51,7 +54,7 @@ def front_factor(form: BallForm, dim: int) -> Ball:
     return radius**dim * flint.arb(2) ** (2 - dim) / (flint.arb(dim) / 2).gamma() ** 2
 
 
-def ascending_series(form: BallForm, dim: int) -> Values:
+def ascending_series(form: BallForm, dim: int) -> ExactValues:
     """The function F(R w); w^d F has 68 correct bits relative to the largest value in a list."""
     bits, moments = _BITS_STEP, form.moments(dim)
     known: list[Ball] = []
@@ -59,6 +62,7 @@ def ascending_series(form: BallForm, dim: int) -> Values:
     def values(w: Sequence[Ball]) -> list[Ball]:
         nonlocal bits, moments, known
         while True:
+            check_time()
             with working_precision(bits):
                 radius = to_arb(form.radius)
                 found = _sum_series(moments, known, dim, [(radius * x) ** 2 for x in w])
@@ -97,50 +101,66 @@ def _sum_series(
     return [series(q) + rest for q in squares]
 
 
-def build_panels(form: BallForm, dim: int, values: Values, stop: float) -> tuple[Powers, Panels]:
-    """The density as powers of w next to 0, and on panels from there to the radius ``stop``."""
+def build_density(
+    form: BallForm, dim: int, values: ExactValues, stop: float, tail: OscillatingTail | None = None
+) -> PanelDensity:
+    """The density as powers of w next to 0, on panels up to the radius ``stop``, and its tail.
+
+    Without a tail it is negligible beyond the panels.
+    """
     radius = float(form.radius)
     first = math.sqrt(_NEAR * dim)
     edges, last = [math.log(first / radius)], math.log(stop)
     while edges[-1] < last:
         s = radius * math.exp(edges[-1])
-        width = min(1.0, math.log1p(RADIANS / s), _GROWTH / dim)
+        # Up to s = d/2 the density does not oscillate, but for a factor w^d.
+        width = min(1.0, math.log1p(_EXACT_RADIANS * max(0.5 * dim / s, 1.0) / s))
         edges.append(last if edges[-1] + 1.2 * width > last else edges[-1] + width)
     # Multiples of 2^-30, so that the middles of panels are exact.
-    edges = np.ldexp(np.round(np.ldexp(edges, 30)), -30)
-    # Slopes of log(w rho) below the oscillations.
-    t = np.append(edges[:-1][radius * np.exp(edges[1:]) < 0.5 * dim], edges[0])
-    logs = np.array(
-        [_sample(form, dim, values, None, x, np.zeros((1, 1)))[2] for x in t[:, None, None]]
+    edges = [math.ldexp(round(math.ldexp(t, 30)), -30) for t in edges]
+    log_turn = max([t for t in edges if radius * math.exp(t) < 0.5 * dim], default=edges[0])
+    sample = partial(_sample, form, dim, values, log_turn)
+    beginning = _expand_at_zero(form, dim, first * _OVERLAP)
+    density = PanelDensity(
+        pieces=fit_pieces(sample, edges, exact=True),
+        total=float(form.value_at_zero),
+        origin_exponent=float(beginning.exponents[0]),
+        bulk=(0.0, stop),
+        decay=np.inf if tail is None else min(tail.exponent, tail.background_exponent),
+        beginning=beginning,
+        ending=tail or beginning,
+        tail=tail,
+        growth=float(dim),
+        log_turn=log_turn,
     )
-    slopes = np.append(
-        np.diff(logs[:-1, 0]) / np.diff(t[:-1]), np.zeros(edges.size - max(t.size - 2, 0))
-    )
-    growth = (edges, slopes[: edges.size])
-    panels = fit_panels(partial(_sample, form, dim, values, growth), edges, exact=True)
-    return _expand_at_zero(form, dim, first * (1.0 + 1e-8)), replace(panels, growth=growth)
+    low, high = density.find_bulk()
+    if tail is not None:
+        return replace(density, bulk=(low, stop))
+    ending = Powers.vanishing(stop, float(density.log_size[-1]) - last)
+    return replace(density, bulk=(low, high), ending=ending)
 
 
 def _sample(
     form: BallForm,
     dim: int,
-    values: Values,
-    growth: tuple[FloatArray, FloatArray] | None,
+    values: ExactValues,
+    log_turn: float,
     middle: FloatArray,
     offset: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """w rho at w = exp(middle + offset), for :func:`fit_panels`."""
+    """w rho at w = exp(middle + offset), times (exp(log_turn) / w)^dim below exp(log_turn)."""
     found, errors, logs = np.empty(offset.shape), np.empty(offset.shape), np.empty(len(offset))
-    for i, row in enumerate(offset.tolist()):
-        with working_precision(_NODE_BITS):
-            w = [(flint.arb(float(middle[i, 0])) + flint.arb(x)).exp().mid() for x in row]
-            front = front_factor(form, dim)
-            each = [front * x**dim * v for x, v in zip(w, values(w), strict=True)]
-            if growth is not None:
-                k = int(np.searchsorted(growth[0], middle[i, 0], side="right")) - 1
-                from_edge = flint.arb(float(middle[i, 0])) - float(growth[0][k])
-                decay = [(-growth[1][k] * (from_edge + x)).exp() for x in row]
-                each = [v * g for v, g in zip(each, decay, strict=True)]
+    with working_precision(_NODE_BITS):
+        front = front_factor(form, dim)
+        at_turn = front * flint.arb(log_turn).exp() ** dim
+        for i, row in enumerate(offset.tolist()):
+            t = flint.arb(float(middle[i, 0]))
+            w = [(t + flint.arb(x)).exp().mid() for x in row]
+            each = values(w)
+            if float(middle[i, 0]) < log_turn:
+                each = [at_turn * v for v in each]
+            else:
+                each = [front * x**dim * v for x, v in zip(w, each, strict=True)]
             logs[i] = max(log_magnitude(v) for v in each)
             scale = flint.arb(-logs[i]).exp()
             found[i] = [float((v * scale).mid()) for v in each]

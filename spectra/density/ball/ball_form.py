@@ -29,10 +29,11 @@ import flint
 import numpy as np
 import sympy
 
+from spectra.base.limits import check_time
 from spectra.base.precision import Ball, log_magnitude, working_precision
 from spectra.formula.ball_function import constant_ball as to_acb
 
-__all__ = ["MAX_DEGREE", "BallForm", "Factor", "Monomials", "to_arb"]
+__all__ = ["MAX_DEGREE", "BallFactor", "BallForm", "Monomials", "to_arb"]
 
 #: A polynomial: pairs of a power of x and its exact coefficient.
 Monomials = tuple[tuple[int, sympy.Expr], ...]
@@ -70,7 +71,7 @@ def _betas(power: sympy.Rational, order: int, start: sympy.Rational) -> Iterator
 
 
 @dataclass(frozen=True)
-class Factor:
+class BallFactor:
     """A factor x^shift (1 - x^order)^power, or the integral of (1 - t^2)^power from 0 to x.
 
     The shift is in [0, 1), and 0 for an integral.  The power is in [0, 1) for order 2; for order 1
@@ -139,7 +140,7 @@ class BallForm:
     Attributes
     ----------
     radius : sympy number
-    parts : tuple of (Factor, monomials)
+    parts : tuple of (BallFactor, monomials)
         The formula is the sum of factor(x) * sum(c x^m).
     fitted_exponents : tuple of sympy numbers, optional
         The exponents at the edge, known before the fit; None for an exact formula.
@@ -148,7 +149,7 @@ class BallForm:
 
     Examples
     --------
-    >>> root = Factor(sympy.Rational(3, 2), order=1)
+    >>> root = BallFactor(sympy.Rational(3, 2), order=1)
     >>> form = BallForm(sympy.Integer(1), ((root, ((0, sympy.Integer(1)),)),))
     >>> form.edge_exponents, form.value_at_zero
     ((3/2,), 1)
@@ -157,7 +158,7 @@ class BallForm:
     """
 
     radius: sympy.Expr
-    parts: tuple[tuple[Factor, Monomials], ...]
+    parts: tuple[tuple[BallFactor, Monomials], ...]
     fitted_exponents: tuple[sympy.Rational, ...] | None = None
     least_non_even_power: sympy.Rational = _ZERO
 
@@ -173,7 +174,7 @@ class BallForm:
         integer, root = int(sympy.floor(exponent)), int(power.q)
         argument = flint.fmpz_poly([-1, 2])  # 2 y - 1
         tau, x_to_p = flint.arb_poly([1, 0, -1]), flint.arb_poly([0] * int(power.p) + [1])
-        parts: list[tuple[Factor, Monomials]] = []
+        parts: list[tuple[BallFactor, Monomials]] = []
         with working_precision(_EXACT_BITS):
             chebyshev = (flint.fmpz_poly.chebyshev_t(j)(argument) for j in range(len(series)))
             poly = sum((flint.arb_poly(t) * c for c, t in zip(series, chebyshev, strict=True)), 0)
@@ -183,7 +184,7 @@ class BallForm:
                 coefficients = (every_root(x_to_p) * tau**integer).coeffs()
                 monomials = tuple((m, c) for m, c in enumerate(coefficients) if c != 0)
                 if monomials:
-                    factor = Factor(exponent - integer, 2, sympy.Rational(r, root))
+                    factor = BallFactor(exponent - integer, 2, sympy.Rational(r, root))
                     parts.append((factor, monomials))
         return cls(radius, tuple(parts))
 
@@ -231,6 +232,7 @@ class BallForm:
         ]
         known: list[list[Ball]] = [[] for _ in parts]
         for n in count():
+            check_time()
             total = flint.arb(0)
             for values, (moments, monomials) in zip(known, parts, strict=True):
                 for m, c in monomials:

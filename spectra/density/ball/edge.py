@@ -9,7 +9,8 @@ The powers c_m x^m at the origin that are no even integers give the algebraic pa
           + \sum_m c_m \frac{2^{d/2+m}\Gamma((d+m)/2)}{\Gamma(-m/2)} s^{-d/2-1-m}.
 
 Both series are finite and exact for polynomials in z^2.  Otherwise they are asymptotic, with a
-least term that decreases exponentially in s.
+least term that decreases exponentially in s.  They are compared with the power series in w, which
+gives the density at smaller radii, at a few radii.
 """
 
 from __future__ import annotations
@@ -25,16 +26,23 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from spectra.base.accuracy import EPS, NOISE
+from spectra.base.accuracy import EPS, NEGLIGIBLE, NOISE
+from spectra.base.fitting import fit
 from spectra.base.numbers import FloatArray
-from spectra.base.piecewise import Chart, Piecewise, fit
+from spectra.base.piecewise import Chart, Piecewise
 from spectra.base.precision import Ball, working_precision
-from spectra.density.ball.ascending_series import Values, front_factor
+from spectra.density.ball.ascending_series import (
+    ExactValues,
+    ascending_series,
+    build_density,
+    front_factor,
+)
 from spectra.density.ball.ball_form import BallForm, to_arb
-from spectra.density.oscillating_tail import NO_SERIES, OscillatingTail, TailSeries
+from spectra.density.oscillating_tail import OscillatingTail
+from spectra.density.panel_density import PanelDensity
 from spectra.errors import AccuracyError
 
-__all__ = ["build_tail"]
+__all__ = ["ball_component"]
 
 # Least phase of the Hankel function, in radians, at the start of the tail: see ``_first_start``.
 _FIRST_PHASE = 42.0
@@ -44,11 +52,9 @@ _FIRST_START, _START_PER_EXPONENT = 76.0, 4.0
 # The start is multiplied by 1.2 until the tail is accurate.
 _GROWTH, _MAX_TRIES = 1.2, 12
 # Accepted error of the tail, relative to the local size.
-_TAIL_TOLERANCE = 4e-15
-# Terms of the expansions below this share of the first are left out.
-_TRUNCATION = 1e-17
+_TAIL_TOLERANCE = 18.0 * EPS
 # Accepted size of the last coefficients of a series.
-_FIT_TOLERANCE = 3e-16
+_FIT_TOLERANCE = 1.5 * EPS
 # Radii where the tail is compared with the power series in w, as multiples of its start.
 _CHECK_POINTS = (1.0, 1.013, 1.057, 1.131)
 _GUARD_BITS = 130  # working precision beyond the bits that cancel
@@ -83,7 +89,7 @@ def _first_start(order: float, exponent: float, *, is_finite: bool) -> float:
     return s
 
 
-def build_tail(form: BallForm, dim: int, values: Values) -> OscillatingTail:
+def _build_tail(form: BallForm, dim: int, values: ExactValues) -> OscillatingTail:
     """The density at large radii, beginning where it agrees with ``values`` of the power series."""
     lead = float(form.edge_exponents[0])
     start = _first_start(0.5 * dim + lead, lead, is_finite=form.has_finite_edge_series)
@@ -101,6 +107,24 @@ def build_tail(form: BallForm, dim: int, values: Values) -> OscillatingTail:
     )
 
 
+def ball_component(form: BallForm, dim: int) -> PanelDensity:
+    """The density on R^dim of a formula on a ball.
+
+    Examples
+    --------
+    >>> import numpy as np, sympy
+    >>> from spectra.formula.parsing import Z
+    >>> from spectra.density.ball.read_ball_form import read_ball_form
+    >>> component = ball_component(read_ball_form(1 - Z, sympy.Integer(1)), 1)
+    >>> sign, log = component.signed_log(np.array([2.0]))
+    >>> bool(abs(np.exp(log[0]) - (1 - np.cos(2.0)) / (2 * np.pi)) < 1e-15)
+    True
+    """
+    values = ascending_series(form, dim)
+    tail = _build_tail(form, dim, values)
+    return build_density(form, dim, values, tail.start, tail)
+
+
 def _expand_tail(form: BallForm, dim: int, start: float) -> OscillatingTail:
     """The expansions at the edge and at the origin for R w >= start."""
     p0, length = form.edge_exponents[0], min(_MOST_TERMS, int(1.3 * start) + 24)
@@ -113,18 +137,18 @@ def _expand_tail(form: BallForm, dim: int, start: float) -> OscillatingTail:
         wave_size = _front(p0, dim, s) * size
         constant = 2 * radius / (flint.arb(dim) / 2).gamma()
         wave, wave_error = _fit_wave(edge, dim, s, size)
-        background = _fit_background(form, dim, length, s, wave_size, constant)
+        decay, background = _fit_background(form, dim, length, s, wave_size, constant)
         high, order = float(radius), sympy.Rational(dim, 2) + p0
         return OscillatingTail(
             support=(high, float(radius - high)),
             start=start / high,
             order=float(order),
             quarter_turns=float((order + sympy.Rational(1, 2)) % 4),
-            amplitude_series=TailSeries(
-                float(p0) + 1.5 - 0.5 * dim, float((constant * wave_size).log()), wave
-            ),
+            exponent=float(p0) + 1.5 - 0.5 * dim,
+            amplitude_series=_in_units(wave, constant * wave_size),
+            background_exponent=decay,
             background_series=background,
-            fit_error=wave_error + _rounding(background.panels),
+            fit_error=wave_error + _rounding(background),
         )
 
 
@@ -146,7 +170,7 @@ def _truncate_edge_series(form: BallForm, dim: int, length: int, s: Ball) -> lis
         front = _front(p, dim, s)
         sizes = [term.abs_upper() * front for term in _hankel_terms(p, series, dim, s)]
         if not found:
-            negligible = _TRUNCATION * sizes[0]
+            negligible = NEGLIGIBLE * sizes[0]
         is_complete = len(sizes) < length and not form.fitted_exponents
         kept = max(_count_terms(sizes, negligible, is_complete=is_complete), 1)
         found.append((p, series[:kept]))
@@ -199,14 +223,19 @@ def _fit_wave(edge: list[_EdgeSeries], dim: int, s0: Ball, size: Ball) -> tuple[
     return wave, error + _rounding(wave)
 
 
-def _rounding(panels: Piecewise) -> float:
+def _rounding(series: Piecewise | None) -> float:
     """Rounding errors of sums of series."""
-    return NOISE * EPS * float(np.abs(panels.series).sum(axis=1).max())
+    return 0.0 if series is None else NOISE * EPS * float(np.abs(series.series).sum(axis=1).max())
+
+
+def _in_units(series: Piecewise, factor: Ball) -> Piecewise:
+    """The series times a factor, which may not be a double."""
+    return replace(series, unit=np.full(series.size, float(factor.log())))
 
 
 def _fit_background(
     form: BallForm, dim: int, length: int, s0: Ball, wave_size: Ball, constant: Ball
-) -> TailSeries:
+) -> tuple[float, Piecewise | None]:
     """The algebraic part, constant * sum c_m 2^m Gamma((d+m)/2) / Gamma(-m/2) s^(-1-m)."""
     terms, half = [], flint.arb(dim) / 2
     for m, c in form.non_even_origin_terms(length):
@@ -214,10 +243,10 @@ def _fit_background(
         ratio = (half + power / 2).gamma() * (-power / 2).rgamma()
         terms.append((m, to_arb(c) * ratio * flint.arb(2) ** power * s0 ** (-1 - power)))
     sizes = [abs(b).upper() for _, b in terms]
-    negligible = _TRUNCATION * (wave_size + sum(sizes[:1]))
+    negligible = NEGLIGIBLE * (wave_size + sum(sizes[:1]))
     terms = terms[: _count_terms(sizes, negligible, is_complete=form.has_finite_origin_series)]
     if not terms:
-        return NO_SERIES
+        return math.inf, None
     first = terms[0][0]
     root = math.lcm(*(Fraction(m - first).denominator for m, _ in terms))
     largest = max(b.abs_upper() for _, b in terms)
@@ -228,10 +257,12 @@ def _fit_background(
         return np.array(values, dtype=float).reshape(t.shape)
 
     panels = fit(sample, [0.0, 1.0], Chart(root=root), tolerance=0.0, absolute=_FIT_TOLERANCE)
-    return TailSeries(1.0 + float(first), float((constant * largest).log()), panels)
+    return 1.0 + float(first), _in_units(panels, constant * largest)
 
 
-def _compare(tail: OscillatingTail, form: BallForm, dim: int, values: Values) -> OscillatingTail:
+def _compare(
+    tail: OscillatingTail, form: BallForm, dim: int, values: ExactValues
+) -> OscillatingTail:
     """The tail, with its difference from the power series in w included in ``fit_error``."""
     radii = tail.start * np.array(_CHECK_POINTS)
     front, excess = front_factor(form, dim), 0.0

@@ -16,15 +16,15 @@ from dataclasses import replace
 from functools import lru_cache
 
 import flint
-import numpy as np
 import sympy
 
+from spectra.base.accuracy import DENSITY
 from spectra.base.precision import Ball, log_magnitude, working_precision
-from spectra.density.ball.ascending_series import ascending_series, build_panels
-from spectra.density.ball.ball_component import ball_component
+from spectra.density.ball.ascending_series import ascending_series, build_density
 from spectra.density.ball.ball_form import BallForm, to_arb
+from spectra.density.ball.edge import ball_component
 from spectra.density.ball.read_ball_form import read_ball_form
-from spectra.density.log_panels import PanelDensity, Powers
+from spectra.density.panel_density import PanelDensity
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.ball_function import BallFunction
 from spectra.formula.expansions.exact_numbers import ExpansionError
@@ -46,8 +46,8 @@ _BITS, _FLAT_BITS = 250, 64
 _BITS_PER_TERM, _SPARE_BITS = 2.55, 48
 # A flat formula is divided by this power of 1 - x^2.
 _FLAT_POWER = 4
-# For a flat formula s = R w <= _LARGEST_S grows by _FLAT_STEP until w rho < 1e-13 of its peak.
-_LARGEST_S, _FLAT_STEP, _NEGLIGIBLE = 2400.0, 1.2, 1e-13
+# For a flat formula s = R w <= _LARGEST_S grows by _FLAT_STEP until w rho is negligible.
+_LARGEST_S, _FLAT_STEP, _NEGLIGIBLE = 2400.0, 1.2, DENSITY / 10.0
 
 
 def component_of_formula(expr: sympy.Expr, support: sympy.Expr, dim: int) -> PanelDensity:
@@ -56,6 +56,7 @@ def component_of_formula(expr: sympy.Expr, support: sympy.Expr, dim: int) -> Pan
     Examples
     --------
     >>> import mpmath
+    >>> import numpy as np
     >>> c = component_of_formula(sympy.exp(-Z) * (1 - Z), sympy.Integer(1), 1)
     >>> sign, log = c.signed_log(np.array([2.0]))
     >>> exact = mpmath.quad(lambda z: mpmath.exp(-z) * (1 - z) * mpmath.cos(2 * z), [0, 1])
@@ -137,18 +138,7 @@ def _flat_component(form: BallForm, dim: int) -> PanelDensity:
         pair = values([flint.arb(s * f / radius) for f in (1.0, 1.0 + 1.5 / s)])
         log_size = max(log_magnitude(v) for v in pair) + dim * math.log(s)
         log_peak = max(log_peak, log_size)
-    beginning, panels = build_panels(form, dim, values, s / radius)
-    log_sizes = np.log(panels.top) + panels.unit
-    last = float(panels.pieces.high[-1])
-    return PanelDensity(
-        panels=panels,
-        total=float(form.value_at_zero),
-        origin_exponent=float(beginning.exponents[0]),
-        bulk=panels.bulk(),
-        decay=np.inf,
-        beginning=beginning,
-        ending=Powers.vanishing(last, float(log_sizes[-1]) - math.log(last)),
-    )
+    return build_density(form, dim, values, s / radius)
 
 
 def _exponents_at(expr: sympy.Expr, place: sympy.Expr, *, side: int) -> list[sympy.Rational] | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import sympy
 
-from spectra.density.ball.ball_form import MAX_DEGREE, BallForm, Factor, Monomials
+from spectra.density.ball.ball_form import MAX_DEGREE, BallFactor, BallForm, Monomials
 from spectra.formula.parsing import Z
 
 __all__ = ["read_ball_form"]
@@ -30,7 +30,7 @@ def read_ball_form(expr: sympy.Expr, support: sympy.Expr) -> BallForm | None:
     if not support.is_finite:
         return None
     x = sympy.Dummy("x", positive=True)
-    symbols: dict[Factor, sympy.Dummy] = {}
+    symbols: dict[BallFactor, sympy.Dummy] = {}
     try:
         replaced = _replace(expr.subs(Z, support * x), x, symbols)
         poly = sympy.Poly(replaced, x, *symbols.values())
@@ -38,7 +38,7 @@ def read_ball_form(expr: sympy.Expr, support: sympy.Expr) -> BallForm | None:
         return None
     if poly.total_degree() > MAX_DEGREE:
         return None
-    collected: dict[Factor, dict[int, sympy.Expr]] = {}
+    collected: dict[BallFactor, dict[int, sympy.Expr]] = {}
     for (m, *powers), c in poly.terms():
         product = _multiply_factors(list(zip(powers, symbols, strict=True)))
         if product is None or c.has(x):
@@ -55,7 +55,7 @@ def read_ball_form(expr: sympy.Expr, support: sympy.Expr) -> BallForm | None:
     return BallForm(support, parts) if parts else None
 
 
-def _multiply_factors(powers: list[tuple[int, Factor]]) -> tuple[Factor, Monomials] | None:
+def _multiply_factors(powers: list[tuple[int, BallFactor]]) -> tuple[BallFactor, Monomials] | None:
     """A product of powers of factors as one factor times a polynomial; None if there is none."""
     roots = [(k, f) for k, f in powers if k and not f.is_integral]
     integrals = [(k, f) for k, f in powers if k and f.is_integral]
@@ -71,7 +71,7 @@ def _multiply_factors(powers: list[tuple[int, Factor]]) -> tuple[Factor, Monomia
     if p != 0 and q != 0:
         return None
     polynomial = sympy.Poly((1 - Z) ** integer_p * (1 - Z**2) ** integer_q * Z**integer_shift, Z)
-    factor = Factor(p, 1, shift) if p != 0 else Factor(q, 2, shift)
+    factor = BallFactor(p, 1, shift) if p != 0 else BallFactor(q, 2, shift)
     return factor, tuple((j, b) for (j,), b in polynomial.terms())
 
 
@@ -81,10 +81,12 @@ def _drop_zeros(monomials: Iterable[tuple[int, sympy.Expr]]) -> Monomials:
     return tuple((m, c) for m, c in expanded if c != 0 and c.equals(0) is not True)
 
 
-def _replace(expr: sympy.Expr, x: sympy.Symbol, symbols: dict[Factor, sympy.Dummy]) -> sympy.Expr:
+def _replace(
+    expr: sympy.Expr, x: sympy.Symbol, symbols: dict[BallFactor, sympy.Dummy]
+) -> sympy.Expr:
     """Replace roots, arcsines and other integrals of roots by the symbols of factors."""
 
-    def symbol(factor: Factor) -> sympy.Symbol:
+    def symbol(factor: BallFactor) -> sympy.Symbol:
         return symbols.setdefault(factor, sympy.Dummy("factor"))
 
     def integral(node: sympy.hyper) -> sympy.Expr:
@@ -94,7 +96,7 @@ def _replace(expr: sympy.Expr, x: sympy.Symbol, symbols: dict[Factor, sympy.Dumm
         is_known = is_known and power.is_Rational and not power.is_Integer and power > -1
         if not is_known or sympy.expand(node.argument) != x**2:
             raise sympy.PolynomialError
-        return symbol(Factor(power, is_integral=True)) / x
+        return symbol(BallFactor(power, is_integral=True)) / x
 
     def root(base: sympy.Expr, exponent: sympy.Rational) -> sympy.Expr:
         """A power of a base c x^m (1 - x)^n or c x^m (1 - x^2)^n."""
@@ -113,7 +115,7 @@ def _replace(expr: sympy.Expr, x: sympy.Symbol, symbols: dict[Factor, sympy.Dumm
         if order == 2 or edge_power.is_Integer:
             value *= (1 - x**order) ** sympy.floor(edge_power)
             edge_power -= sympy.floor(edge_power)
-        for factor in (Factor(_ZERO, 2, power - integer), Factor(edge_power, order)):
+        for factor in (BallFactor(_ZERO, 2, power - integer), BallFactor(edge_power, order)):
             if not factor.is_one:
                 value *= symbol(factor)
         return value

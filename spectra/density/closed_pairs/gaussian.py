@@ -24,7 +24,7 @@ from numpy.polynomial.polynomial import polyval
 from scipy.special import gammaincinv
 
 from spectra.base.numbers import FloatArray
-from spectra.density.closed_pairs.pair import TAILS, ClosedPair, FamilyKernel, Values, W
+from spectra.density.closed_pairs.pair import TAILS, ClosedPair, FamilyKernel, TermValues, W
 from spectra.density.closed_pairs.summands import Summand, canonical, positive_rate, to_mpf
 from spectra.formula.parsing import Z
 
@@ -82,7 +82,7 @@ def gaussian(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair:
     quarter = float(1 / (4 * a))
     low, high = float(2 * mp.sqrt(a)) * np.sqrt(gammaincinv([dim / 2, dim / 2 + degree], TAILS))
 
-    def values(w: FloatArray) -> Values:
+    def values(w: FloatArray) -> TermValues:
         offset = (w - centre) * (w + centre) * quarter  # y - mode
         # log(w / centre), to relative accuracy in the bulk.
         x = (w - centre) / centre
@@ -130,7 +130,7 @@ def gaussian_wave(dim: int, rate: sympy.Expr, frequency: sympy.Expr, c: sympy.Ex
     sign = float(mp.sign(value))
     formula = gaussian_wave_formula(dim, rate, frequency, c)
 
-    def values(w: FloatArray) -> Values:
+    def values(w: FloatArray) -> TermValues:
         u, ratio = w - centre, np.exp(-4.0 * quarter * centre * w)  # G(w + b) / G(w - b)
         exponent = quarter * u * u  # G(w - b) is proportional to exp(-exponent)
         # Rounding of b and w counts if the Gaussian is far narrower than b.

@@ -20,7 +20,7 @@ from mpmath import mp
 from scipy.special import betaincinv
 
 from spectra.base.numbers import FloatArray
-from spectra.density.closed_pairs.pair import TAILS, ClosedPair, FamilyKernel, Values, W
+from spectra.density.closed_pairs.pair import TAILS, ClosedPair, FamilyKernel, TermValues, W
 from spectra.density.closed_pairs.summands import (
     Summand,
     canonical,
@@ -86,7 +86,7 @@ def matern(dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> ClosedP
     # A part below 1e-40 is a rounding error of 50 digits: the phase is exactly real or imaginary.
     phase = mp.chop(value / abs(value) * (a / scale) ** (2 * order), 1e-40)
 
-    def values(w: FloatArray) -> Values:
+    def values(w: FloatArray) -> TermValues:
         return _values(w, dim, float(order), complex(a), complex(phase))
 
     if rate.is_real:
@@ -110,8 +110,8 @@ def matern(dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> ClosedP
     )  # fmt: skip
 
 
-def _values(w: FloatArray, dim: int, nu: float, a: complex, phase: complex) -> Values:
-    """The :data:`Values` of a Matern kernel at radii w; ``phase`` is that of c a^(2 nu)."""
+def _values(w: FloatArray, dim: int, nu: float, a: complex, phase: complex) -> TermValues:
+    """The :data:`TermValues` of a Matern kernel at radii w; ``phase`` is that of c a^(2 nu)."""
     # w^(d-1) |a^2 + w^2|^(-nu-d/2) is |1 + a^2/w^2|^((1-d)/2) |a^2 + w^2|^(-nu-1/2).
     scale, b = abs(a), abs(a.imag)
     u, real = w / scale, a.real / scale  # lengths in units of |a|

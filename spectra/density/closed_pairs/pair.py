@@ -15,14 +15,16 @@ from spectra.density.closed_pairs.summands import Summand
 from spectra.density.components import Atom, Component, Evaluation
 from spectra.formula.parsing import Z
 
-__all__ = ["TAILS", "ClosedPair", "FamilyKernel", "Maker", "Reader", "Values", "W", "make_pair"]
+__all__ = ["TAILS", "ClosedPair", "FamilyKernel", "Maker", "Reader", "TermValues", "W", "make_pair"]
 
 #: A kernel of a family: its parameters and its coefficient.
 FamilyKernel = tuple[tuple[Any, ...], sympy.Expr]
 #: The radial density is ``exp(log_front + sum(terms)) * factor``.  The members are terms, factor,
 #: size of the factor (not small where it changes sign), and the number of roundings beyond those of
 #: the terms.
-Values = tuple[tuple[FloatArray, ...], FloatArray | float, FloatArray | float, FloatArray | float]
+TermValues = tuple[
+    tuple[FloatArray, ...], FloatArray | float, FloatArray | float, FloatArray | float
+]
 #: The radius w = |omega|, the variable of the formulas.
 W = sympy.Symbol("w", positive=True)
 #: The probabilities of the quantiles that bound the bulk of a distribution.
@@ -60,7 +62,7 @@ class ClosedPair(Component):
     #: The density mu(w) on R^dim as an expression in ``w``.
     formula: sympy.Expr
     log_front: float
-    values: Callable[[FloatArray], Values]
+    values: Callable[[FloatArray], TermValues]
     origin_exponent: float
     bulk: tuple[float, float]
     decay: float = np.inf
@@ -82,7 +84,7 @@ class ClosedPair(Component):
         return float(self.exact_total)
 
     def evaluate(self, w: FloatArray) -> Evaluation:
-        """As for :class:`Radial`; the errors are estimates of rounding."""
+        """As for :class:`RadialFunction`; the errors are estimates of rounding."""
         with np.errstate(over="ignore", divide="ignore"):
             terms, factor, size, roundings = self.values(np.asarray(w, dtype=float))
             log = np.asarray(self.log_front + sum(terms))

@@ -18,7 +18,7 @@ from mpmath import mp
 from scipy.special import betaincinv
 
 from spectra.base.numbers import FloatArray
-from spectra.density.closed_pairs.pair import TAILS, ClosedPair, FamilyKernel, Values, W
+from spectra.density.closed_pairs.pair import TAILS, ClosedPair, FamilyKernel, TermValues, W
 from spectra.density.closed_pairs.summands import (
     Summand,
     canonical,
@@ -67,7 +67,7 @@ def plane_wave_mean(
     end, power, sign = float(to_mpf(radius)), float(rest - 1), float(sympy.sign(c))
     low, high = end * np.sqrt(betaincinv(dim / 2, float(rest), TAILS))
 
-    def values(w: FloatArray) -> Values:
+    def values(w: FloatArray) -> TermValues:
         inside = w < end
         u = np.where(inside, w, 0.5 * end) / end
         # 1 - u, with a smaller error next to the end.

@@ -14,6 +14,8 @@ from itertools import pairwise
 import numpy as np
 import sympy
 
+from spectra.base.accuracy import DENSITY
+from spectra.base.limits import check_time
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.half_line.atoms import split_atoms
 from spectra.density.half_line.half_line_formula import HalfLineFormula, split_limit
@@ -22,7 +24,7 @@ from spectra.density.half_line.ray_sums import RaySums, Samples, survey_kernel
 from spectra.density.half_line.sampled_density import sampled_density
 from spectra.density.half_line.wave_density import wave_density
 from spectra.density.kernel_check import describe_mismatch
-from spectra.density.log_panels import Powers
+from spectra.density.panel_density import Powers
 from spectra.errors import AccuracyError, NoRouteError, SpectraError
 from spectra.formula.pieces import Piece
 from spectra.kernels.kernel import Kernel
@@ -32,7 +34,7 @@ __all__ = ["half_line_density"]
 # Angles of the rays in radians.  Sums on wide rays take long steps, but kernels may grow there.
 _ANGLES = (1.1, 0.8, 0.55, 0.36, 0.24, 0.15, 0.09, 0.05, 0.025)
 # Two rays agree if their sums differ by at most this share of the largest w |rho|.
-_AGREE = 1e-12
+_AGREE = DENSITY
 # Kernels with a larger log|k| are refused: the largest double is exp(709).
 _LARGEST_LOG = 700.0
 # A ray is tried last if the kernel becomes negligible on it at a log|z| that is larger by this much
@@ -155,6 +157,7 @@ def _find_widest_angle(formula: HalfLineFormula, end: float, reasons: list[str])
         middle, half = 0.5 * (outer + inner), 0.5 * (outer - inner)
         boxes = [(float(s), _BOX, middle, half) for s in centres]
         while boxes:
+            check_time()
             s, half_s, angle, half_angle = boxes.pop()
             tried += 1
             if formula.is_analytic_on(s, half_s, angle, half_angle):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property, lru_cache
 from math import ceil
-from typing import Any
 
 import flint
 import numpy as np
@@ -16,7 +14,7 @@ from spectra.density.half_line.power_terms import PowerTerms, Term, expand_in_po
 from spectra.density.half_line.read_waves import expand_waves, read_waves
 from spectra.errors import FormulaError, NoRouteError
 from spectra.formula.ball_function import BallFunction, analytic_continuation
-from spectra.formula.functions import FUNCTIONS_WITH_ORDER
+from spectra.formula.functions import singular_part
 from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
@@ -36,15 +34,6 @@ _SURVEY = np.arange(-60.0, 60.0, 0.25)
 # A kernel falls faster than powers if it is below 2^-200 at three neighbors among these values of
 # log z - log_scale.
 _FAR, _FAR_BITS = np.arange(5.0, 9.0, 0.5), 200
-
-# Functions that Arb finds infinite where they are singular; others with a formula in their argument
-# that is 0 at their branch points.  Bessel's J and I have one at 0 unless the order is an integer.
-_INFINITE = (sympy.tan, sympy.tanh, sympy.gamma, sympy.hyper)
-_BRANCHES: dict[Any, Callable[[sympy.Expr], sympy.Expr]] = {
-    **dict.fromkeys((sympy.log, *FUNCTIONS_WITH_ORDER), lambda x: x),
-    **dict.fromkeys((sympy.asin, sympy.acos), lambda x: 1 - x**2),
-    sympy.atan: lambda x: 1 + x**2,
-}
 
 
 class HalfLineFormula:
@@ -73,15 +62,8 @@ class HalfLineFormula:
     @cached_property
     def _singular_parts(self) -> list[BallFunction]:
         """Formulas that are infinite at the poles and branch points of this one."""
-        parts: set[sympy.Expr] = set()
-        for node in sympy.preorder_traversal(self.expr):
-            is_entire = isinstance(node, sympy.besselj | sympy.besseli) and node.order.is_integer
-            if node.func in _INFINITE or (node.is_Pow and node.exp.is_negative):
-                parts.add(node)
-            elif node.is_Pow and not node.exp.is_Integer:
-                parts.add(1 / node.base)
-            elif node.func in _BRANCHES and not is_entire:
-                parts.add(1 / _BRANCHES[node.func](node.args[-1]))
+        nodes = sympy.preorder_traversal(self.expr)
+        parts = {part for node in nodes if (part := singular_part(node)) is not None}
         return [analytic_continuation(part, Z) for part in parts if part.has(Z)]
 
     def is_analytic_on(self, s: float, half_s: float, angle: float, half_angle: float) -> bool:
@@ -115,6 +97,12 @@ class HalfLineFormula:
                 break
             if s > 0.0 and sizes[-40:].max() < sizes.max() - 1.0:
                 break
+        if sizes.max() == -np.inf:
+            raise NoRouteError(
+                f"The formula {self.expr} is negligible at all distances where it was sampled: its "
+                "parts are too narrow to be found. Make a finite measure for the distances in your "
+                "data (design), or leave the narrow part out."
+            )
         return float(_SURVEY[np.flatnonzero(sizes > sizes.max() - 1.0)[-1]])
 
     @cached_property

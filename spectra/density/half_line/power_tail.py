@@ -18,10 +18,10 @@ import flint
 import numpy as np
 import sympy
 
-from spectra.base.accuracy import EPS
+from spectra.base.accuracy import ABSENT, EPS
 from spectra.base.precision import Ball, working_precision
 from spectra.density.half_line.power_terms import PowerTerms
-from spectra.density.log_panels import Powers
+from spectra.density.panel_density import Powers
 from spectra.errors import FormulaError, NoRouteError
 from spectra.formula.ball_function import constant_ball
 
@@ -30,7 +30,7 @@ __all__ = ["power_tail"]
 # In a series of _FEW_TERMS or more, the last two terms count as error estimates, times _LAST_ERROR.
 _LAST_ERROR, _FEW_TERMS = 10.0, 4
 # The series is used from the radius where its relative error is below this.
-_RESOLVED = 1e-15
+_RESOLVED = 10.0 * ABSENT
 # Bits of the coefficients: a coefficient whose ball holds 0 is 0.
 _BITS = 128
 # The log w at which the error of the series is evaluated.

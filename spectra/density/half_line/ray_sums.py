@@ -19,8 +19,9 @@ from math import ceil, floor, lgamma, log, log2, pi, sin, tan
 import flint
 import numpy as np
 
-from spectra.base.accuracy import EPS
+from spectra.base.accuracy import ABSENT, DENSITY, EPS, SAME
 from spectra.base.bessel_k import bessel_k, bessel_k_half_integer
+from spectra.base.limits import check_time
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working_precision
 from spectra.density.half_line.half_line_formula import HalfLineFormula
@@ -29,12 +30,12 @@ from spectra.errors import AccuracyError
 __all__ = ["MARGIN", "NEGLIGIBLE", "RaySums", "Samples", "hankel_factor", "survey_kernel"]
 
 # Values of w rho below this share of the largest count as 0.
-NEGLIGIBLE = 1e-16
+NEGLIGIBLE = ABSENT
 # Sums at one step and at twice the step may differ by this share of the largest.  The error of the
 # former is about the square of the difference.
-_STEPS_AGREE = 2e-8
+_STEPS_AGREE = 2e4 * DENSITY
 # Values below this share of the largest are rounding errors if they fall no further.
-_ROUNDED = 1e-13
+_ROUNDED = DENSITY / 10.0
 # Bits kept below the largest value of w rho, and the most bits including those that cancel.
 _KEPT_BITS, _MOST_BITS = 72, 6000
 # Steps are 2^-n: least and largest n.  Largest number of terms of a sum, of halvings of a step.
@@ -92,7 +93,7 @@ class Samples:
         # The log w of samples are exact doubles, and so is the difference from the next one below.
         rest = (log_w - (self.first + below) * self.step) / self.step
         offsets = (rest + (below - start))[:, None] - np.arange(2 * MARGIN)
-        at_node = np.abs(offsets) < 1e-9
+        at_node = np.abs(offsets) < SAME
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = _WEIGHTS / offsets
             found = (terms * self.values[index]).sum(axis=1) / terms.sum(axis=1)
@@ -253,6 +254,7 @@ def survey_kernel(
 @lru_cache(maxsize=_CACHE_SIZE)
 def hankel_factor(dim: int, angle: float, s: float, bits: int) -> Ball:
     """g(y) at y = exp(s + i angle), to about this many bits."""
+    check_time()
     # The sum for K of half-integer order loses about d/3 bits to cancellation.
     with working_precision(bits + dim // 3):
         log_y, half = flint.acb(flint.arb(s), flint.arb(angle)), flint.arb(dim) / 2

@@ -7,10 +7,10 @@ from math import log
 
 import numpy as np
 
-from spectra.base.accuracy import EPS
+from spectra.base.accuracy import EPS, NOISE
 from spectra.base.numbers import FloatArray
 from spectra.density.half_line.ray_sums import NEGLIGIBLE, Samples
-from spectra.density.log_panels import PanelDensity, Powers, fit_panels
+from spectra.density.panel_density import PanelDensity, Powers, fit_pieces
 from spectra.errors import AccuracyError
 
 __all__ = ["sampled_density"]
@@ -58,17 +58,18 @@ def sampled_density(
         return value, noise + rounding + _ROUNDING * np.abs(value), np.zeros(len(t))
 
     edges = np.linspace(low, high, 2 + int((high - low) / _WIDTH))
-    panels = fit_panels(sample, edges)
-    first, last = panels.bulk()
-    return PanelDensity(
-        panels=panels.with_error(np.log(np.full(panels.pieces.size, samples.error))),
+    pieces = fit_pieces(sample, edges)
+    density = PanelDensity(
+        pieces=replace(pieces, errors=pieces.errors + samples.error / NOISE),
         total=total,
-        origin_exponent=power - 1.0,
-        bulk=(first, max(last, float(np.e) * first)),
+        origin_exponent=power - 1.0 - (decay == dim) * EPS * dim,
+        bulk=(0.0, 0.0),
         decay=np.inf if tail is None else -float(tail.exponents[0]),
         beginning=beginning,
         ending=tail or Powers.vanishing(float(np.exp(high)), log(negligible) - high),
     )
+    first, last = density.find_bulk()
+    return replace(density, bulk=(first, max(last, float(np.e) * first)))
 
 
 def _fit_beginning(samples: Samples, power: float, *, has_log: bool) -> Powers:

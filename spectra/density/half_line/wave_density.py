@@ -14,39 +14,41 @@ import numpy as np
 import sympy
 from sympy.core.function import Application
 
-from spectra.base.accuracy import EPS
+from spectra.base.accuracy import DENSITY, EPS, NOISE, SAME
 from spectra.base.numbers import FloatArray
+from spectra.base.piecewise import Piecewise
+from spectra.base.series import ORDER
 from spectra.density.components import Component, Evaluation
 from spectra.density.half_line.half_line_formula import HalfLineFormula
 from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import MARGIN, RaySums
 from spectra.density.half_line.sampled_density import sampled_density
 from spectra.density.half_line.wave_integrals import WaveIntegrals
-from spectra.density.log_panels import PanelDensity, Panels, Powers, fit_panels
+from spectra.density.panel_density import PanelDensity, Powers, fit_pieces
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.parsing import Z
 
 __all__ = ["wave_density"]
 
 # Angles of two sets of integrals, which agree to this share of the largest distance * |rho|.
-_ANGLES, _AGREE = (0.8, 0.6), 1e-12
+_ANGLES, _AGREE = (0.8, 0.6), DENSITY
 # Angles and shifts of the sums beyond the highest frequency; they begin at this multiple of it.
 _RAYS_BEYOND, _BEYOND = ((0.9, 0.0), (0.6, 0.5)), 4.0
 # Errors as a share of the largest distance * |rho|.  Width of the first panels in log distance.
-_RESOLVED, _WIDTH = 7e-15, 2.0
-# The error of a Chebyshev series whose 33 coefficients have the error _RESOLVED.
-_SERIES_ERROR = 3e-13
+_RESOLVED, _WIDTH = 32.0 * EPS, 2.0
+# The error of a series whose coefficients all have the error _RESOLVED.
+_SERIES_ERROR = ORDER * _RESOLVED
 # Nearer than the first panel the density is continued as a power of the distance.  Its error is
 # this multiple of the panel's error, since the density may have a logarithm as a factor.
 _ERROR_FACTOR = 4.0
 # Below this share of the largest, distance * rho counts as 0.  A density that is infinite at a
 # radius is a power of the distance below exp(_NEAREST) times the farthest distance.
-_NEGLIGIBLE, _NEAREST = 1e-14, -36.0
+_NEGLIGIBLE, _NEAREST = DENSITY / 100.0, -36.0
 # Points of [-1, 1] on each panel at which the two sets of integrals are compared.
 _CHECKS = np.array([-0.77, 0.1, 0.66])
 _ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh, sympy.besselj, sympy.besseli)
 # The ``factor`` of a wave is a rounding error if it is below this share of |c| (_find_exponents).
-_ROUNDING = 1e-9
+_ROUNDING = SAME
 # Pieces overlap by this share, so that rounding leaves no gap between them.
 _OVERLAP = 8.0 * EPS
 
@@ -56,7 +58,7 @@ OneSidedPiece = tuple[float, float, float, float, Component]
 
 
 @dataclass(frozen=True, eq=False)
-class PiecewiseDensity(Component):
+class WaveDensity(Component):
     """A density made of pieces, as a function of x = side * (w - radius).
 
     The density of w itself has the radius 0 and the side 1.  With another radius, x is the distance
@@ -91,8 +93,9 @@ class PiecewiseDensity(Component):
         sign, log, envelope, error = found
         for radius, exponent in self.breaks:
             if exponent < 0.0 and radius != self.radius:
-                distance = np.abs(w - radius)
-                error = error + 2.0 * EPS * radius / np.maximum(distance, EPS * radius)
+                # Rounding of w, relative to the value: a power of the distance varies by its share.
+                share = EPS * radius / np.maximum(np.abs(w - radius), EPS * radius)
+                error = error + 2.0 * share * np.exp(np.minimum(log - envelope, 0.0))
         return sign, log, envelope, error
 
     def by_distance(self, radius: float, side: float) -> Component | None:
@@ -103,13 +106,13 @@ class PiecewiseDensity(Component):
                 return replace(self, radius=radius, side=side, origin_exponent=power, bulk=bulk)
         return None
 
-    def radii_to_resolve(self) -> FloatArray:
-        """Radii of all pieces, denser where the density varies faster, ascending."""
-        radii = [r + side * density.radii_to_resolve() for r, side, *_, density in self.pieces]
-        return np.sort(np.concatenate(radii))
+    def edges(self) -> FloatArray:
+        """Radii where the panels of all pieces begin."""
+        radii = [r + side * density.edges() for r, side, *_, density in self.pieces]
+        return np.concatenate(radii)
 
 
-def wave_density(formula: HalfLineFormula, dim: int) -> PiecewiseDensity:
+def wave_density(formula: HalfLineFormula, dim: int) -> WaveDensity:
     """The density next to the origin, on both sides of each frequency, and beyond the last."""
     pair = [WaveIntegrals(formula, dim, angle) for angle in _ANGLES]
     frequencies = [b for b in pair[0].frequencies if b]
@@ -135,7 +138,7 @@ def wave_density(formula: HalfLineFormula, dim: int) -> PiecewiseDensity:
     breaks = [(b, min(exponents[b, 1], exponents[b, -1])) for b in map(float, formula.slow_waves)]
     if end < np.inf:
         breaks[-1] = end, exponents[end, -1]
-    return PiecewiseDensity(
+    return WaveDensity(
         pieces=tuple(pieces),
         total=formula.value_at_zero,
         origin_exponent=exponents[0.0, 1],
@@ -186,33 +189,33 @@ def _fit_side(
         x = low + 0.5 * _WIDTH * (1.0 + _CHECKS)
         size = float(np.abs(_evaluate(pair[0], radius, side, x)).max())
     # The last edge is a little beyond ``far``, so that no rounded distance is beyond the panels.
-    edges = np.linspace(low, high + 1e-9, 1 + round((high - low) / _WIDTH))
-    panels = fit_panels(sample, edges)
-    start, stop = panels.pieces.charts[:, 2:4].T
+    edges = np.linspace(low, high + SAME, 1 + round((high - low) / _WIDTH))
+    pieces = fit_pieces(sample, edges)
+    start, stop = pieces.charts[:, 2:4].T
     x = (0.5 * (start + stop) + np.multiply.outer(_CHECKS, 0.5 * (stop - start))).ravel()
-    sign, log = panels.signed_log(np.exp(x))
-    difference = np.abs(sign * np.exp(log + x) - _evaluate(pair[1], radius, side, x))
+    difference = np.abs(pieces(np.exp(x)) - _evaluate(pair[1], radius, side, x))
     share = difference.reshape(_CHECKS.size, -1) / error_factor(stop)
     error = _bound_error(float(share.max()), peak) + _SERIES_ERROR * peak
-    panels = panels.with_error(np.log(error * error_factor(stop)))
-    density = _extend_panels(panels, far, exponent)
+    added = error * error_factor(stop) / NOISE
+    density = _extend(replace(pieces, errors=pieces.errors + added[:, None]), far, exponent)
     return radius, float(side), 0.0, far, density
 
 
-def _extend_panels(panels: Panels, far: float, exponent: float) -> PanelDensity:
+def _extend(pieces: Piecewise, far: float, exponent: float) -> PanelDensity:
     """The density on panels up to the distance ``far``, and a power of the distance below them."""
-    first = panels.pieces.low[:1] * (1.0 + 1e-9)
-    sign, log = panels.signed_log(first)
-    log_error = panels.log_envelope(first) + np.log(panels.relative_error(first))
+    ending = Powers.vanishing(far, -np.inf)
+    bulk = (float(np.exp(-2.0)) * far, far)
+    density = PanelDensity(pieces, 0.0, exponent, bulk, np.inf, ending, ending)
+    first = pieces.low[:1] * (1.0 + SAME)
+    sign, log, envelope, error = density.evaluate(first)
     beginning = Powers(
         np.array([exponent, min(exponent, 0.0)]),
         np.append(sign, 0.0),
-        np.append(log, log_error + np.log(_ERROR_FACTOR)),
+        np.append(log, envelope + np.log(error) + np.log(_ERROR_FACTOR)),
         np.zeros(2),
         float(first[0]),
     )
-    bulk, ending = (float(np.exp(-2.0)) * far, far), Powers.vanishing(far, float(log[0]))
-    return PanelDensity(panels, 0.0, exponent, bulk, np.inf, beginning, ending)
+    return replace(density, beginning=beginning, ending=Powers.vanishing(far, float(log[0])))
 
 
 def _bound_error(difference: float, peak: float) -> float:
@@ -252,7 +255,8 @@ def _find_exponents(
     The multiple is proportional to Gamma(-beta) Re[exp(-i pi beta/2) p] below b, with
     p = c exp(i pi (d-1)/4), and to the same with the conjugate of p above b.
     """
-    exponents = {(0.0, 1): min(formula.decay, dim) - 1.0}
+    rounding = (formula.decay == dim) * EPS * dim  # a factor log(w) counts as a smaller exponent
+    exponents = {(0.0, 1): min(formula.decay, dim) - 1.0 - rounding}
     for b, (a, _, coefficient) in formula.slow_waves.items():
         beta, c = float(a) - 0.5 * (dim + 1), complex(coefficient.evalf(20))
         p = np.exp(0.25j * np.pi * (dim - 1)) * c

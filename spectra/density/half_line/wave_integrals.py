@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import hankel1e, hankel2e, jv
 
 from spectra.base.arrays import ComplexArray, FloatArray
+from spectra.base.limits import check_time
 from spectra.base.precision import working_precision
 from spectra.density.half_line.half_line_formula import HalfLineFormula
 from spectra.formula.ball_function import BallFunction, analytic_continuation
@@ -99,6 +100,7 @@ class WaveIntegrals:
         self, i: int, sign: int, w: FloatArray, rate: FloatArray, hankel: _Hankel
     ) -> FloatArray:
         """Integrate wave i times a Hankel function, a product like exp(i rate z), on a ray."""
+        check_time()
         slowest = float(np.abs(rate).min()) * self._directions[1].imag
         count = np.searchsorted(self._t, _DECAYED / max(slowest, 1e-300))
         z = self._scale + self._t[:count] * self._directions[sign]

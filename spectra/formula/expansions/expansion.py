@@ -18,6 +18,7 @@ from functools import cmp_to_key
 import sympy
 from sympy import S
 
+from spectra.base.limits import check_time
 from spectra.formula.expansions.exact_numbers import (
     ExpansionError,
     MoreTermsNeeded,
@@ -94,6 +95,7 @@ class Series:
     @staticmethod
     def collect(terms: Iterable[Term], remainder: Order | None = None) -> Series:
         """Add terms of equal order, drop zeros and terms within the remainder, and sort."""
+        check_time()
         by_equal_order: dict[Order, list[sympy.Expr]] = {}
         for order, c in terms:
             by_equal_order.setdefault(order, []).append(c)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from importlib import import_module
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -346,7 +347,8 @@ class Family:
             function = double_function(self.profile[0], Z, *symbols)
         except FormulaError:  # special functions of free order that numpy and scipy do not have
             return None
-        end, typical = self.profile[1], list(self._typical().values())
+        end = self.profile[1]
+        typical = list(self.random_values(np.random.default_rng(0)).values())
         with np.errstate(all="ignore"):
             if not np.all(np.isfinite(function(np.array([0.3, 0.7]), *typical))):
                 return None
@@ -373,11 +375,9 @@ class Family:
         at random z and p; the derivatives are differences.
         """
         rng, names = np.random.default_rng(0), list(self.defaults)
-        typical = self._typical()
         rows, by_z, k = [], [], []
         for _ in range(_POINTS // 10):
-            p = {n: v * _SPREAD ** rng.uniform(-1, 1) for n, v in typical.items()}
-            p = {n: float(np.clip(p[n], *self.bounds()[n])) for n in names}
+            p = self.random_values(rng)
             z = rng.uniform(0.05, 2.0, 10)
             h = np.exp(_STEP)
             k.append(self.values(z, p))
@@ -391,13 +391,14 @@ class Family:
             *(_exponents(names, matrix, b, value) for b in (-np.concatenate(by_z), value))
         )
 
-    def _typical(self) -> dict[str, float]:
-        """A value of each parameter inside its bounds: the default, moved from a bound."""
-        typical = {}
+    def random_values(self, rng: np.random.Generator) -> dict[str, float]:
+        """Values of the parameters inside their bounds: near the defaults, moved from a bound."""
+        found = {}
         for name, (low, high) in self.bounds().items():
             value = float(self.defaults[name])
-            typical[name] = 0.5 * (low + high) if value in (low, high) and high < np.inf else value
-        return typical
+            value = 0.5 * (low + high) if value in (low, high) and high < np.inf else value
+            found[name] = float(np.clip(value * _SPREAD ** rng.uniform(-1, 1), low, high))
+        return found
 
     def density(self, dim: int) -> sympy.Expr:
         """The spectral density on R^dim, a formula in w and :attr:`symbols`.
@@ -415,9 +416,8 @@ class Family:
         >>> family("s*exp(-(z/l)**2)").density(2)
         l**2*s*exp(-l**2*w**2/4)/(4*pi)
         """
-        from spectra.symbolic.families import family_density
-
-        return family_density(self, dim)
+        formula: sympy.Expr = import_module("spectra.density").family_density(self, dim)
+        return formula
 
 
 def parameter_symbol(name: str) -> sympy.Symbol:

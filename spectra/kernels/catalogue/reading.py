@@ -1,7 +1,8 @@
 """Kernels from text: a name of the catalogue, a formula in z or u, or groups of columns.
 
-A kernel of groups of columns is written as sums and products of numbers and
-``(KERNEL).on([columns], length=...)``, where KERNEL is a name or a formula.
+A composite kernel is written as sums and products of numbers and of ``(KERNEL).on([columns],
+length=...)``, ``(KERNEL).shift(...)``, ``.tilt(...)`` and ``l1(KERNEL)``, where KERNEL is a name or
+a formula.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ __all__ = [
 
 # Errors of ``ast.parse`` for text that is not a Python expression, is too long or too deep.
 _PARSE_ERRORS = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError)
-_HAS_GROUPS = re.compile(r"\.\s*on\s*\(")
+_IS_COMPOSITE = re.compile(r"\.\s*(on|shift|tilt)\s*\(|\bl1\s*\(")
 _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -269,7 +270,7 @@ def any_kernel_from_text(
                 f"The l1 distance (--metric l1) takes a formula in z, and {profile} is not one."
             )
         return of_factor(profile, metric=L1)
-    if _HAS_GROUPS.search(text) is None:
+    if _IS_COMPOSITE.search(text) is None:
         return kernel_from_text(text, parameters=parameters, **options)
     if given := [name for name, value in options.items() if value is not None]:
         raise ParameterError(
@@ -280,7 +281,7 @@ def any_kernel_from_text(
     source = " ".join(text.split())
     try:
         tree = ast.parse(source, mode="eval").body
-        kernel: CompositeKernel = _evaluate_groups(tree, source, values, used)
+        kernel: CompositeKernel = _evaluate(tree, source, values, used)
     except SpectraError:
         raise
     except (*_PARSE_ERRORS, TypeError) as error:
@@ -293,20 +294,30 @@ def any_kernel_from_text(
     return kernel
 
 
-def _evaluate_groups(node: ast.AST, source: str, values: Mapping[str, Any], used: set[str]) -> Any:
-    """Evaluate a syntax tree with groups as operands; record the parameters used, in ``used``."""
+def _evaluate(node: ast.AST, source: str, values: Mapping[str, Any], used: set[str]) -> Any:
+    """Evaluate a syntax tree of kernels and numbers; record the parameters used, in ``used``."""
     match node:
-        case ast.Call(func=ast.Attribute(value=inner, attr="on"), args=[columns], keywords=named):
-            text = ast.get_source_segment(source, inner) or ""
-            own = {n: v for n, v in values.items() if re.search(rf"\b{re.escape(n)}\b", text)}
-            used.update(own)
+        case ast.Call(func=ast.Attribute(value=inner, attr="on" | "shift" | "tilt" as name),
+                      args=[argument], keywords=named):  # fmt: skip
             options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in named}
-            return kernel_from_text(text, parameters=own).on(ast.literal_eval(columns), **options)
+            method = getattr(_evaluate(inner, source, values, used), name)
+            return method(ast.literal_eval(argument), **options)
+        case ast.Call(func=ast.Name("l1"), args=[inner], keywords=[]):
+            return of_factor(_evaluate(inner, source, values, used), metric=L1)
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return float(value)
-        case ast.UnaryOp(op=op, operand=inner) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_evaluate_groups(inner, source, values, used))
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            operands = (_evaluate_groups(side, source, values, used) for side in (left, right))
+        case ast.UnaryOp(op=op, operand=inner) if _is_sum(node, op):
+            return _OPERATORS[type(op)](_evaluate(inner, source, values, used))
+        case ast.BinOp(left=left, op=op, right=right) if _is_sum(node, op):
+            operands = (_evaluate(side, source, values, used) for side in (left, right))
             return _OPERATORS[type(op)](*operands)
-    raise SyntaxError(f"{ast.unparse(node)} is not a number or (KERNEL).on([columns])")
+    text = ast.get_source_segment(source, node) or ""
+    own = {n: v for n, v in values.items() if re.search(rf"\b{re.escape(n)}\b", text)}
+    used.update(own)
+    return kernel_from_text(text, parameters=own)
+
+
+def _is_sum(node: ast.AST, op: ast.AST) -> bool:
+    """Whether a tree is a sum or product that is no formula: of numbers, or with ``.on``."""
+    is_number = not any(isinstance(each, ast.Name) for each in ast.walk(node))
+    return type(op) in _OPERATORS and (is_number or bool(_IS_COMPOSITE.search(ast.unparse(node))))

@@ -5,6 +5,8 @@ A bound that d may reach is an integer plus 1/100.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import sympy
 from hypothesis import strategies as st
 
@@ -12,7 +14,7 @@ from spectra.formula.parsing import U, Z
 from spectra.formula.pieces import Piece
 from spectra.kernels.kernel import Kernel, zonal
 
-__all__ = ["GENERATED"]
+__all__ = ["GENERATED", "equal_zonals"]
 
 
 def _fraction(f: object) -> sympy.Rational:
@@ -108,3 +110,35 @@ def bessel_waves(draw: st.DrawFn) -> tuple[Kernel, sympy.Expr]:
 GENERATED = st.one_of(
     edges(), kinks(), smooth_ones(), waves(), cancelling(), zonals(), bessel_waves()
 )
+
+
+@st.composite
+def equal_zonals(draw: st.DrawFn) -> tuple[list[sympy.Expr], list[sympy.Expr], sympy.Expr]:
+    """Formulas in u, equal up to a factor and a constant; their kinks; and the bound of d.
+
+    Kinks (u - c)_+^p are written with Max, with Abs and expanded, and with Min: finite on the
+    sphere iff d < 2p + 2.  Formulas that are analytic on [-1, 1] are finite in every d.
+    """
+    scale = 10 ** draw(st.integers(-4, 4).map(sympy.Integer))
+    constant, a = draw(st.tuples(rationals, rationals))
+    if draw(st.booleans()):
+        roots = (sympy.sqrt(U**2 + a), (1 + a - U) ** -a, sympy.log(2 + a + U), sympy.atan(U / a))
+        others = (1 / (1 + U**2 / a), 1 / sympy.cosh(a * U), sympy.besselj(0, a * U))
+        f = draw(st.sampled_from(roots + others))
+        expanded = sympy.expand(f * (U + 2)) / (2 + U)
+        return [f, scale * expanded + constant, sympy.Max(f, f - 2 - U)], [], sympy.oo
+    centres = st.fractions("-7/8", "7/8", max_denominator=8).map(_fraction)
+    term = st.tuples(centres, st.integers(1, 4), coefficients)
+    terms = draw(st.lists(term, min_size=1, max_size=2, unique_by=lambda t: t[0]))
+    weight = draw(st.sampled_from([sympy.S.One, sympy.exp(U / 2), 1 / (3 - U), 2 + sympy.cos(U)]))
+
+    def add_up(kink: Callable[[sympy.Expr], sympy.Expr]) -> sympy.Expr:
+        return U**2 + sympy.Add(*(a * kink(U - c) ** p * weight for c, p, a in terms))
+
+    with_max, with_min = add_up(lambda x: sympy.Max(x, 0)), add_up(lambda x: -sympy.Min(-x, 0))
+    forms = [
+        with_max,
+        sympy.expand(add_up(lambda x: (x + abs(x)) / 2)),
+        scale * with_min + constant,
+    ]
+    return forms, [c for c, _, _ in terms], 2 * sympy.Integer(min(p for _, p, _ in terms)) + 2

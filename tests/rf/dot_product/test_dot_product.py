@@ -280,17 +280,17 @@ def test_the_range_of_rows():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 4))
     largest = np.max(np.linalg.norm(X[:, None] - X[None], axis=2))
-    z_max, _ = range_of_distances(X, sphere=False)
+    z_max, _ = range_of_distances(X, np.inf)
     assert z_max == pytest.approx(1.05 * largest, rel=1e-9)
     unit = sphere_rows(300, 4, spread=30)
-    assert range_of_distances(unit, sphere=True)[0] == 2.0
+    assert range_of_distances(unit, 2.0)[0] == 2.0
     positive = np.abs(unit)
-    assert range_of_distances(positive, sphere=True)[0] == pytest.approx(np.sqrt(2))
-    assert range_of_distances(scipy.sparse.csr_matrix(positive), sphere=True)[0] <= 1.5
+    assert range_of_distances(positive, 2.0)[0] == pytest.approx(np.sqrt(2))
+    assert range_of_distances(scipy.sparse.csr_matrix(positive), 2.0)[0] <= 1.5
     # too many rows for all pairs: the bounds, which no pair exceeds
     many = rng.standard_normal((20_001, 2))
-    assert range_of_distances(many, sphere=False)[0] >= 2.0 * np.linalg.norm(many, axis=1).max()
-    assert range_of_distances(np.zeros((3, 2)), sphere=False)[0] > 0
+    assert range_of_distances(many, np.inf)[0] >= 2.0 * np.linalg.norm(many, axis=1).max()
+    assert range_of_distances(np.zeros((3, 2)), np.inf)[0] > 0
 
 
 @pytest.mark.parametrize("dim", [1, 16])
@@ -305,7 +305,7 @@ def test_a_kernel_of_infinite_mass_has_features_on_the_distances_of_the_data(dim
     assert error < 3 * features.expected_error_
     with pytest.raises(ParameterError, match="designed for the data"):
         features.variance(1.0)
-    with pytest.raises(ParameterError, match="made by the method"):
+    with pytest.raises(ParameterError, match="designed for the data"):
         features.n_components_for(0.1, 0.1)
 
 

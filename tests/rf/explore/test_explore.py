@@ -83,6 +83,13 @@ def test_a_kernel_in_u_is_answered_on_the_sphere() -> None:
     assert len(errors.table) >= 2
 
 
+@pytest.mark.parametrize(
+    ("text", "rest"), [("u**3", "at most 0"), ("sqrt(u**2 + 1/100)", "no known bound")]
+)
+def test_the_rest_of_a_series_is_as_the_library_bounds_it(text: str, rest: str) -> None:
+    assert rest in page._Answers(Question(text, "3")).masses().lines[0]
+
+
 def test_the_verdict_survives_a_time_out_of_the_masses(monkeypatch: pytest.MonkeyPatch) -> None:
     def slow(_: object) -> None:
         raise TimeLimitError("gave up after 10 s")

@@ -22,7 +22,8 @@ import rf.sampling.coupling
 import rf.sampling.designed_directions
 import rf.sampling.frequencies
 from rf import SpectralFeatures
-from rf.sampling.frequencies import COUPLINGS, RADII, FourierMap, Frequencies
+from rf.feature_maps.feature_map import FourierMap, Frequencies
+from rf.sampling.frequencies import COUPLINGS, RADII
 from rf.variance.variance import VarianceModel
 from spectra.base.piecewise import Piecewise
 from spectra.table import SpectralTable

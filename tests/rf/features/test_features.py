@@ -374,7 +374,7 @@ def test_variances_at_many_distances_come_from_few(monkeypatch):
     model_at = rf.schemes.table_scheme.model_at
 
     def counted(table, points, **options):
-        sizes.append(points.size)
+        sizes.append(points.values.size)
         return model_at(table, points, **options)
 
     monkeypatch.setattr(rf.schemes.table_scheme, "model_at", counted)

@@ -18,7 +18,7 @@ from rf import (
     two_sample_test,
 )
 from rf.inputs.rows import lengths_for
-from rf.inputs.tables import _where_it_varies, warn_if_constant, warn_if_wrong_unit
+from rf.inputs.unit_warning import _where_it_varies, warn_if_constant, warn_if_wrong_unit
 from spectra.errors import DataError, ParameterError
 
 GAUSS, EXPONENTIAL = "exp(-z**2/2)", "exp(-z)"

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rf.sampling.frequencies import FourierMap, Frequencies, draw_frequencies, draw_repeatedly
+from rf.feature_maps.feature_map import FourierMap, Frequencies
+from rf.sampling.frequencies import draw_frequencies, draw_repeatedly
 from rf.variance.allocation import allocate, apportion
 from spectra.errors import ParameterError
 from tests.oracles.laws import gaussian_mixture

@@ -73,7 +73,7 @@ def test_the_variance_of_draws_in_layers_is_exact(name, dim, n):
             square = (means - means.mean(axis=0)) ** 2
             bound = 6 * square.std(axis=0) / np.sqrt(draws) + floor * part.mass
             stated = part.variance(D, n, radii)
-            assert np.all(np.abs(square.mean(axis=0) - stated) < bound), (part.kind, radii)
+            assert np.all(np.abs(square.mean(axis=0) - stated) < bound), (part.selection, radii)
             if radii == "stratified":
                 assert np.all(stated < part.variance(D) / n + floor * part.mass)
 
@@ -246,7 +246,7 @@ def test_fitted_masses_take_any_rows_that_determine_them():
 def test_a_variance_at_no_finite_difference_is_refused():
     features = AsKRFF(GAUSSIAN.shift([0.9, 0.2]), n_components=20, random_state=0).fit(np.eye(2))
     for value in ([np.nan, 0.0], [np.inf, 0.0]):
-        with pytest.raises(ParameterError, match="not finite"):
+        with pytest.raises(ParameterError, match="must be finite"):
             features.variance(value)
     with pytest.raises(ParameterError, match="real numbers"):
         features.variance("near")

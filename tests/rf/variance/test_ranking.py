@@ -51,7 +51,7 @@ def plans_of(model, n, radii="stratified", allocation="optimal", couplings=None)
 
 def measured(model, plan, draws, radii="stratified"):
     """The mean squared error of a plan over the distances, and its standard error."""
-    table, z = model.table, model.z
+    table, z = model.table, model.points.values
     rng = np.random.default_rng(0)
     drawn = draw_repeatedly(
         table, plan.counts, draws, coupling=plan.coupling, radii=radii, random_state=rng

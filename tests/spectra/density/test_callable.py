@@ -116,14 +116,23 @@ def test_a_callable_without_support_has_the_known_density(function, stated, dens
         found = sp.spectral_density(k, dim)
         truth = exact(RADII)
         assert np.all(np.abs(found.radial(RADII) - truth) <= found.error(RADII) + 4e-16 * truth)
-        assert np.all(RADII * found.error(RADII) <= 1e-11 * np.max(RADII * truth))
+        # At most 1.5e-11 was measured, without vector instructions.
+        assert np.all(RADII * found.error(RADII) <= 5e-11 * np.max(RADII * truth))
 
 
 def test_a_table_of_a_callable_without_support_has_the_kernel_for_expectation():
     k = sp.radial(laplace, breaks=(), origin=1, decay="exponential")
-    table = sp.tabulate(sp.existence(k, dim=2).measure, u_error=1e-9)
+    table = sp.tabulate(sp.existence(k, dim=2).measure)
     error = np.abs(table.expected_kernel(DISTANCES) - k(DISTANCES))
     assert np.all(error <= 4 * table.u_error + 1e-11)
+
+
+def test_an_error_above_1e_12_in_probability_is_refused_unless_asked_for():
+    k = sp.radial(laplace, breaks=(), origin=1, decay="exponential")
+    measure = sp.existence(k, dim=5).measure
+    with pytest.raises(AccuracyError, match=r"the 1.00e-12 accepted\. Ask for u_error="):
+        sp.tabulate(measure)
+    assert 1e-12 < sp.tabulate(measure, u_error=1e-11).u_error <= 1e-11
 
 
 @pytest.mark.slow

@@ -128,3 +128,22 @@ def test_a_branch_without_a_bounded_continuation_is_refused_with_that_reason(tex
 def test_a_refusal_advises_a_design(text):
     with pytest.raises(sp.errors.NoRouteError, match="design a finite measure for the range"):
         sp.spectral_density(sp.radial(text), 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "end"),
+    [
+        ("Max(0, 1 - z - z**5)", lambda z: 1 - z - z**5, 0.75487766624669276),
+        ("Max(0, 1/2 - tanh(z))", lambda z: 0.5 - mp.tanh(z), 0.54930614433405485),
+        ("Max(0, 1/2 - erf(z))", lambda z: 0.5 - mp.erf(z), 0.47693627620446987),
+    ],
+)
+def test_a_kernel_that_ends_at_any_root_has_its_density(text, values, end):
+    density = sp.spectral_density(text, 3)
+    for w in (0.3, 4.0, 40.0):
+        integral = mp.quad(
+            lambda z, w=w: values(z) * z * mp.sin(w * z), np.linspace(0.0, end, 12).tolist()
+        )
+        assert density.radial(w) == pytest.approx(float(2 / mp.pi * w * integral), abs=1e-13)
+    assert density(0.0) == pytest.approx(float(density(1e-5)), rel=1e-9)
+    assert sp.derive(text, 1).mass == pytest.approx(sp.spectral_measure(text, 1).mass.mid, rel=0.02)

@@ -142,23 +142,19 @@ def test_a_stated_error_is_accepted(dim):
 # --- in spectral_density ------------------------------------------------------------------------
 
 
-def false_route(kernel, dim):
-    return spoilt(ROUTES["lookup"](kernel, dim), lambda w: np.full_like(w, 1.01))
-
-
-@pytest.fixture
-def false_lookup(monkeypatch):
-    """What was found by other routes is forgotten, before and after."""
-    monkeypatch.setattr(routes, "ROUTES", {**ROUTES, "lookup": false_route})
-    routes._find_density.cache_clear()
-    yield
-    routes._find_density.cache_clear()
-
-
 @pytest.mark.parametrize("dim", [1, 16])
-def test_a_false_density_is_refused(false_lookup, dim):
+@pytest.mark.parametrize(
+    ("route", "kernel"),
+    [("series", radial("exp(-z)")), ("lookup", radial("(1 - z)**5*(1 + 5*z)", support=1))],
+)
+def test_a_false_density_is_refused(route, kernel, dim, monkeypatch):
+    def false_route(kernel, dim):
+        return spoilt(ROUTES[route](kernel, dim), lambda w: np.full_like(w, 1.01))
+
+    monkeypatch.setattr(routes, "ROUTES", {**ROUTES, route: false_route})
+    routes._find_density.cache_clear()  # densities found before; a refusal is not kept
     with pytest.raises(AccuracyError, match="does not give back the kernel") as caught:
-        spectral_density(radial("exp(-z)"), dim)
+        spectral_density(kernel, dim, route=route)
     assert "around z = " in str(caught.value)
     assert "the kernel 0.9" in str(caught.value)
 

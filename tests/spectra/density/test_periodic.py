@@ -10,6 +10,7 @@ import spectra as sp
 from spectra.density import spectral_density
 from spectra.density.periodic import fourier_atoms, periodic
 from spectra.errors import AccuracyError, NoRouteError
+from spectra.verdict import D
 
 SEASON = "exp(-2*sin(pi*z/p)**2/l**2)"
 
@@ -168,6 +169,28 @@ def test_a_quasi_periodic_kernel_has_its_bell_at_every_frequency(text, bell):
             plain.radial(np.abs(w - 2 * np.pi * n)) + plain.radial(w + 2 * np.pi * n)
         )
     assert np.max(np.abs(found.radial(w) - exact)) < 1e-12 * exact.max()
+
+
+def test_bells_that_are_left_out_count_in_the_error():
+    """exp(-2 sin(z)^2 - z^2/8): the true error is at most the stated one, far out as well."""
+    density = sp.spectral_density("exp(-2*sin(z)**2)*exp(-z**2/8)", 1)
+    w = np.array([0.5, 20.0, 30.7, 32.0, 34.0, 36.0, 40.0])
+    with mp.workdps(40):
+        weights = [mp.besseli(n, 1) for n in range(41)]
+        for radius, value, error in zip(w, density.radial(w), density.error(w), strict=True):
+            terms = (
+                weights[abs(n)] * mp.exp(-2 * (mp.mpf(radius) - 2 * n) ** 2) for n in range(-40, 41)
+            )
+            truth = mp.sqrt(8 / mp.pi) / mp.e * mp.fsum(terms)
+            assert abs(value - truth) <= error
+    assert density.error(w).max() < 1e-14
+
+
+def test_a_periodic_kernel_with_kinks_has_a_verdict_and_no_table():
+    kernel = sp.radial("exp(-2*acos(cos(2*pi*z))**2/pi**2)")
+    assert sp.existence(kernel).condition == (D <= 1)
+    with pytest.raises(NoRouteError, match=r"is periodic, but not smooth .*\(design\)"):
+        spectral_density(kernel, 1)
 
 
 def test_a_product_of_a_periodic_kernel_and_one_without_a_closed_form_is_refused_with_advice():

@@ -16,7 +16,7 @@ import sympy
 from mpmath import mp
 
 from spectra.density import ROUTES, spectral_density
-from spectra.density.ball.ball_component import ball_component
+from spectra.density.ball.edge import ball_component
 from spectra.density.ball.numeric import fitted_form
 from spectra.density.components import SpectralDensity
 from spectra.density.half_line.half_line import half_line_density

@@ -88,4 +88,8 @@ def test_a_small_limit_is_not_taken_for_zero() -> None:
 def test_a_formula_that_jumps_at_zero_is_refused() -> None:
     with pytest.raises(FormulaError, match=r"is 2 at z = 0, but its limit .* is 1\..* nugget"):
         radial("exp(-z) + Piecewise((1, z <= 0), (0, True))")
+    for steps in ("Heaviside(-z, 1)/2 + exp(-z**2)", "exp(-z) + 1 - Heaviside(z)"):
+        with pytest.raises(FormulaError, match=r"is 1\.5 at z = 0, but its limit .* is 1\."):
+            radial(steps)
     assert radial("Piecewise((1 - z, z <= 1), (0, True))")(0.0) == 1.0
+    assert radial("exp(-z)*Heaviside(1 - z)")(0.0) == 1.0

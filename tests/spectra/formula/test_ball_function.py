@@ -39,6 +39,15 @@ def test_a_ball_contains_the_value_and_is_small(name):
         assert abs(found.imag) < 1e-30
 
 
+@pytest.mark.parametrize(
+    "c", [sympy.CRootOf(Z**5 + Z - 1, 0), sympy.CRootOf(Z**3 - 2 * Z - 5, 0), sympy.erfinv(THIRD)]
+)
+def test_roots_that_a_formula_cannot_contain_have_tight_balls(c):
+    with flint.ctx.workprec(160):
+        found, true = constant_ball(c), flint.arb(str(sympy.N(c, 60)))
+        assert abs(found.real - true) < 1e-44
+
+
 def test_values_next_to_a_root_are_bounded_so_that_integrals_end_there():
     around_zero = flint.acb(flint.arb(0, 1e-6), flint.arb(0, 1e-6))
     for power in (sympy.S.Half, sympy.Rational(3, 10), sympy.Rational(5, 2)):

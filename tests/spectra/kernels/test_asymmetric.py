@@ -149,8 +149,8 @@ def test_a_table_of_shifts_that_makes_no_sense_is_refused():
 def test_a_negligible_part_is_dropped_and_counted():
     table = derive(published("shift_gaussian", 57), 57)
     measure = AxialTable(table)
-    assert [part.kind for part in measure.parts] == ["real+", "imaginary+"]
-    assert [part.kind for part in measure.dropped] == ["real-"]
+    assert [part.selection for part in measure.parts] == ["real+", "imaginary+"]
+    assert [part.selection for part in measure.dropped] == ["real-"]
     assert 0 < measure.bias < 3e-34
     kept = AxialTable(table, negligible=0.0)
     rare = kept.parts[1]

@@ -79,8 +79,6 @@ def test_a_family_names_the_offending_parameter() -> None:
         catalogue["gaussian"](length=0)
     with pytest.raises(ParameterError, match=r"'nu'.*800.*above 400 it is the Gaussian"):
         matern(nu=800)
-    with pytest.raises(AccuracyError, match="falls too slowly"):
-        derive(catalogue["rational_quadratic"](alpha=0.001), 2)
     with pytest.raises(ParameterError, match=r"write catalogue\[\"matern\"\]\(nu=0.5\)"):
         matern(0.5)
     with pytest.raises(ParameterError, match="'p'"):
@@ -91,6 +89,12 @@ def test_a_family_names_the_offending_parameter() -> None:
     assert "nu=3/2" in repr(matern)
     with pytest.raises(ParameterError, match=r"becomes a kernel when it is called"):
         spectral_density(matern, 3)
+
+
+@pytest.mark.slow
+def test_a_kernel_that_falls_too_slowly_for_a_table_is_refused() -> None:
+    with pytest.raises(AccuracyError, match="falls too slowly"):
+        derive(catalogue["rational_quadratic"](alpha=0.001), 2)
 
 
 @pytest.mark.parametrize("name", NAMES)

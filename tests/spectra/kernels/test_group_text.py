@@ -28,6 +28,17 @@ TEXT = "(exp(-z**2/2)).on([0, 1])*(exp(-z)).on([2])"
             sp.CompositeKernel(TIME.on([0, 2]).rescale([0.5, 1.0, 3.0]).terms),
         ),
         ("(matern(nu=5/2)).on([0])", sp.catalogue["matern"](nu=2.5).on([0])),
+        ("(exp(-z)).shift(0.5) - 2", TIME.shift(0.5) - 2),
+        (f"({TEXT}).shift([0, 1, 2])", (SPACE.on([0, 1]) * TIME.on([2])).shift([0, 1, 2])),
+        (
+            "-2*(exp(-z**2/2)).on([0]).shift([1, 3]).tilt([0.1, 0])",
+            -2 * SPACE.on([0]).shift([1, 3]).tilt([0.1, 0]),
+        ),
+        (
+            "l1(Max(2 - z, 0)).on([1, 2]) * (exp(-z)).on([0], length=3)",
+            sp.l1("Max(2 - z, 0)").on([1, 2]) * TIME.on([0], length=3),
+        ),
+        ("(exp(-z)).on([1, 0], length=[[1, 2], [0, 1]])", TIME.on([0, 1], length=[[2, 1], [1, 0]])),
         ("exp(-z)", TIME),
         ("(exp(-z))*(1 + z)", sp.radial("exp(-z)*(1 + z)")),
     ],
@@ -60,7 +71,7 @@ def test_parameters_go_to_the_groups_that_have_them():
 
 def test_malformed_text_is_refused():
     for text, offender in (
-        ("(exp(-z)).on([0]) + exp(-z)", "is not a number"),
+        ("(exp(-z)).on([0]) + exp(-z)", "on which columns"),
         ("(exp(-z)).on([0]) + (exp(-z)", "never closed"),
         ("(exp(-z)).on([a])", "takes columns and length"),
         ("(exp(-z)).on([])", "columns"),

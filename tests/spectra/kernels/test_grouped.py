@@ -9,11 +9,10 @@ from scipy.spatial.distance import cdist
 
 import spectra as sp
 from rf import GRFF, RFF, AsKRFF, SpectralFeatures
-from rf.sampling.frequencies import draw_frequencies
 from rf.variance.variance import VarianceModel
 from spectra.errors import DataError, ParameterError
 from spectra.table import Group, SpectralTable
-from tests.oracles.pooling import estimates, mean_score, variance_score
+from tests.oracles.pooling import mean_score, variance_score
 
 GAUSS, EXPONENTIAL = sp.radial("exp(-z**2/2)"), sp.radial("exp(-z)")
 SIGNED = sp.radial("exp(-z**2/2) - exp(-z**2/8)/3")
@@ -41,6 +40,23 @@ def table():
 
 
 # --- algebra ------------------------------------------------------------------------------------
+
+
+def test_a_matrix_of_one_row_makes_a_wave_in_its_direction():
+    wave, D, mu = sp.radial("cos(z)"), rows(50, 3), [1.5, -0.7, 0.2]
+    kernel = wave.on([0, 1, 2], [mu]) * GAUSS.on([0, 1, 2], [2.0, 3.0, 1.0])
+    exact = np.cos(D @ mu) * np.exp(-np.sum((D / [2.0, 3.0, 1.0]) ** 2, axis=1) / 2)
+    np.testing.assert_allclose(kernel(D), exact, atol=1e-14)
+    table = sp.derive(kernel, 3)
+    np.testing.assert_allclose(table.expected_kernel(D), exact, atol=1e-12)
+    # The second moments are those of normal frequencies around mu and -mu; for a product of
+    # cosines, the moments of two different columns are 0.
+    w = table.sample(4000, np.random.default_rng(0)).frequencies
+    moments = w[:, :, None] * w[:, None, :]
+    expected = np.outer(mu, mu) + np.diag([1 / 4, 1 / 9, 1.0])
+    error = moments.std(axis=0) / np.sqrt(len(w))
+    assert np.all(np.abs(moments.mean(axis=0) - expected) < 6 * error)
+    assert abs(expected[0, 1]) > 20 * error[0, 1]
 
 
 def test_a_sum_of_products_has_the_values_of_its_factors():
@@ -167,36 +183,6 @@ def test_a_table_whose_columns_do_not_fit_is_refused():
 
 
 # --- features -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("coupling", "radii"),
-    [
-        ("iid", "iid"),
-        pytest.param("orthogonal", "stratified", marks=pytest.mark.slow),
-    ],
-)
-def test_draws_are_unbiased_and_have_the_exact_variance(table, coupling, radii):
-    counts = (*range(3, 2 + len(table.parts)), 1)
-    D = 0.7 * rows(8, 10, seed=4)
-    D[0] = 0.0
-    D[1, 1:] = 0.0  # along a column of one group only
-    rng = np.random.default_rng(5)
-    drawn = [
-        draw_frequencies(table, counts, coupling=coupling, radii=radii, random_state=rng)
-        for _ in range(300)
-    ]
-    values = estimates(drawn, D)
-    expected = signed_sum()(D)
-    variance, error = VarianceModel(table, D).variance(counts, coupling=coupling, radii=radii)
-    assert mean_score(values, expected, variance + error) < SIX
-    assert variance_score(values, expected, variance, error) < SIX
-    assert variance[0] == pytest.approx(0.0, abs=1e-8)
-    assert np.all(variance[2:] > 1e-3)
-    # The approximate variance, by which couplings are compared, is that to two percent.
-    rough = VarianceModel(table, D, approximate=True)
-    near = rough.variance(counts, coupling=coupling, radii=radii)[0]
-    np.testing.assert_allclose(near, variance, rtol=0.03, atol=1e-6)
 
 
 def test_fewer_frequencies_than_parts_are_drawn_by_mass(table):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.polynomial import Legendre, Polynomial
 
-from spectra.base.piecewise import ORDER, Piecewise
+from spectra.base.piecewise import Piecewise
+from spectra.base.series import ORDER
 from spectra.density import spectral_density
 from spectra.kernels.kernel import radial
 from spectra.measure.panels import fit_signed

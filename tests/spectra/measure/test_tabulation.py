@@ -187,6 +187,26 @@ def test_a_density_that_touches_zero_has_a_table(name):
     assert np.abs(t.expected_kernel(Z) - k(Z)).max() <= 2e-14 * t.mass
 
 
+@pytest.mark.slow
+def test_a_small_part_is_as_accurate_as_a_large_one():
+    """1/(1 + z)^3 is a mixture of exp(-s z); the mass below w has a closed form for each."""
+    measure = measure_of(spectral_density(radial("cos(2*z)/(1+z)**3"), 2))
+    (change,), t = measure.sign_changes(), tabulate(measure)
+
+    def below(w):
+        def mixture(s):
+            return s**2 / 2 * mp.exp(-s) * (1 - (s - 2j) / mp.sqrt((s - 2j) ** 2 + w**2)).real
+
+        return mp.quad(mixture, [0, 0.1, 1, 4, 16, 64, 128])
+
+    negative = -below(mp.mpf(change))
+    assert 0.001 < negative < 0.002
+    assert abs(measure.negative_mass.mid / negative - 1) <= t.u_error <= 1e-12
+    u = np.linspace(0.05, 0.95, 7)
+    for p, w in zip(u, t.parts[1].law.ppf(u), strict=True):
+        assert abs(-below(mp.mpf(w)) / negative - p) <= t.u_error
+
+
 @pytest.mark.parametrize("u_error", [1e-6, 1e-13])
 def test_the_measured_error_is_below_what_was_asked_and_honest(u_error):
     t = tabulate(measure_of(spectral_density(radial("exp(-z**2/2)"), 3)), u_error=u_error)

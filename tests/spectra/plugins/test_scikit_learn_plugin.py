@@ -11,9 +11,9 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 
 import spectra as sp
-from spectra.derivation.covariance import RadialCovariance
 from spectra.errors import MissingExtraError, ParameterError
 from spectra.plugins import import_modules
+from spectra.plugins.covariance import RadialCovariance
 from spectra.plugins.scikit_learn import RadialGPKernel
 
 RNG = np.random.default_rng(0)

@@ -14,9 +14,11 @@ from spectra.definiteness import (
     has_nonnegative_taylor_series,
     is_complete_bernstein,
     is_completely_monotone,
+    proofs,
     proved_on_space,
     proved_on_sphere,
 )
+from spectra.errors import TimeLimitError
 from spectra.formula.ball_function import analytic_continuation
 from spectra.formula.evaluate import mpmath_function
 from spectra.formula.parsing import U, Z, parse_formula
@@ -249,3 +251,63 @@ SPHERICAL = catalogue["spherical"]()
 def test_models_and_their_sums_and_products_are_proved(kernel: Kernel, largest: int) -> None:
     assert existence(kernel, largest).positive_definite.answer is True
     assert existence(kernel, largest + 1).positive_definite.answer is not True
+
+
+# --- what is decided by convexity, splines, rational spectra, and the series of one period -------
+
+PARZEN = "Piecewise((1 - 6*z**2 + 6*z**3, z <= 1/2), (2*(1 - z)**3, z <= 1), (0, True))"
+DECIDED = (
+    ("Max(0, 1/2 - tanh(z))", 1, True),  # convex, and 0 from a radius on that has no short formula
+    ("Max(0, 1/2 - erf(z))", 1, True),
+    ("Max(0, 1 - z - z**5)", 1, False),
+    ("Max(0, 1 - tanh(z/2))", 9, True),
+    (PARZEN, 1, True),
+    (PARZEN, 2, False),
+    # (1 - x) (1 - c (1 + x)), x = cos(w), is nonnegative for c <= 1/2.
+    ("Max(1 - z, 0) - 1/2*Max(1 - z/2, 0)", 1, True),
+    ("Max(1 - z, 0) - 51/100*Max(1 - z/2, 0)", 1, False),
+    ("3*(sin(z) - z*cos(z))/z**3", 5, True),
+    ("3*(sin(z) - z*cos(z))/z**3", 6, False),
+    ("25/(12*pi**2*z**2)*(sin(6*pi*z/5)/(6*pi*z/5) - cos(6*pi*z/5))", 1, True),
+    ("(z*cos(z) - sin(z))/z**3", 1, False),
+    # exp(-2) I_0(2) is 0.3085083.
+    ("exp(-4*sin(pi*z/3)**2) - 3085/10000", 1, True),
+    ("exp(-4*sin(pi*z/3)**2) - 3086/10000", 1, False),
+    ("exp(-2*acos(cos(2*pi*z))**2/pi**2)", 1, False),
+    ("3/5 - Abs(sin(z))", 1, False),  # its mean is 3/5 - 2/pi
+    ("exp(-1.6706*z)*cos(1.9098*z) + 2.3*exp(-1.3573*z)*cos(0.3812*z)", 1, True),
+    ("exp(-1.6706*z)*cos(1.9098*z) - 0.45*exp(-1.3573*z)*cos(0.3812*z)", 1, False),
+)
+
+
+@pytest.mark.parametrize(("text", "dim", "answer"), DECIDED, ids=lambda x: str(x)[:50])
+def test_what_a_theorem_decides_is_decided(text: str, dim: int, answer: bool) -> None:
+    found = existence(radial(text), dim).positive_definite
+    assert found.answer is answer, found.reason
+    for word in ("CRootOf", "ComplexRootOf", "atanh", "erfinv", "'length'"):
+        assert word not in found.reason
+
+
+def test_the_spectra_of_the_damped_cosines_have_the_signs_of_the_table() -> None:
+    """The truth of the last two rows: the spectra of exp(-az) cos(bz) in closed form."""
+
+    def lorentz(a: float, b: float, w: np.ndarray) -> np.ndarray:
+        return a / (a**2 + (w - b) ** 2) + a / (a**2 + (w + b) ** 2)
+
+    w = np.linspace(0.0, 50.0, 5001)
+    first, second = lorentz(1.6706, 1.9098, w), lorentz(1.3573, 0.3812, w)
+    assert (first + 2.3 * second).min() > 0.0
+    assert (first - 0.45 * second).min() < 0.0
+
+
+def test_a_proof_out_of_time_leaves_the_quick_rules_and_the_masses(monkeypatch) -> None:
+    def run_out(_: object) -> int:
+        raise TimeLimitError("stopped")
+
+    monkeypatch.setattr(proofs, "rational_spectrum_dimension", run_out)
+    monkeypatch.setattr(proofs, "hat_mixture_dimension", run_out)
+    sums = existence(radial("exp(-3*z/7)*cos(z) + exp(-2*z)*cos(4*z)/9"), 1)
+    assert sums.positive_definite.answer is True
+    negative = existence(radial("exp(-3*z/7)*cos(z) - exp(-2*z)*cos(4*z)/9"), 1)
+    assert negative.positive_definite.answer is False
+    assert "negative mass" in negative.positive_definite.reason

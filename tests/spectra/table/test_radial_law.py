@@ -11,7 +11,7 @@ from scipy import stats
 
 from spectra.base.bessel import plane_wave_mean
 from spectra.base.compiled import IMPLEMENTATION_VARIABLE
-from spectra.base.piecewise import ORDER, _inverse, antiderivative
+from spectra.base.series import ORDER, antiderivative, invert_integrals
 from spectra.errors import ParameterError
 from spectra.kernels.kernel import radial
 from spectra.measure.tabulation import tabulate
@@ -253,6 +253,6 @@ def test_the_inverse_of_a_series_is_right_beside_its_ends():
     series = np.eye(ORDER)[:1] + 0.5 * np.eye(ORDER)[1:2]
     part, rows = 2.0 * np.geomspace(1e-15, 0.5, 300), np.zeros(300, np.intp)
     for side, ends in enumerate(((part, 2.0 - part), (2.0 - part, part))):
-        x = _inverse(series)(rows, *ends)
+        x = invert_integrals(series)(rows, *ends)
         found = antiderivative(np.repeat(series, 300, axis=0), x)[side]
         assert np.abs(found - part).max() <= 4e-15

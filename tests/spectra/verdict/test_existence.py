@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 import sympy
 from hypothesis import HealthCheck, given, seed, settings
@@ -50,6 +51,43 @@ def test_radii_that_agree_to_many_digits_do_not_cancel() -> None:
     near = sympy.Rational(str(sympy.pi.evalf(70)))
     kernel = radial("1 - z/pi", support=sympy.pi) - radial("1 - z/pi", support=near)
     assert existence(kernel, 3).status is not Status.FINITE
+
+
+@pytest.mark.parametrize(
+    ("text", "rounded", "exact"),
+    [
+        ("sqrt(2) - z", np.sqrt(2), "sqrt(2)"),
+        ("cos(z)", np.pi / 2, "pi/2"),
+        ("(1 + cos(z))/2", np.pi, "pi"),
+        ("(1 - z/sqrt(3))**(3/2)", np.sqrt(3), "sqrt(3)"),
+        ("log(3) - z", np.log(3), "log(3)"),
+    ],
+)
+def test_a_support_that_is_a_zero_up_to_rounding_is_that_zero(text, rounded, exact) -> None:
+    """Kernels on a rounded support have the verdict and the measure of those on the exact one."""
+    found, truth = (existence(radial(text, support=s), 1) for s in (rounded, exact))
+    assert truth.condition not in (None, sympy.false)
+    assert (found.condition, found.positive_definite) == (truth.condition, truth.positive_definite)
+    assert found.measure.mass == truth.measure.mass
+    assert any(f"is rounded: the kernel is taken to end at z = {exact} with" in r
+               for r in found.reasons)  # fmt: skip
+    assert not any("rounded" in r for r in truth.reasons)
+
+
+def test_a_support_near_a_zero_without_a_closed_form_ends_at_zero() -> None:
+    verdict = existence(radial("besselj(0, z)", support=2.404825557695773))
+    assert verdict.condition == (D < 3)
+    assert "is rounded" in verdict.reasons[-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "support", "size"),
+    [("exp(-z**2/2)", 8.94427190999916, "4.24835E-18"), ("2 - z", 1, "1.00000")],
+)
+def test_a_jump_that_is_no_rounding_is_shown_by_its_size(text, support, size) -> None:
+    verdict = existence(radial(text, support=support))
+    assert verdict.condition == sympy.false
+    assert f"the kernel has a jump of {size}; its spectrum" in verdict.reasons[0]
 
 
 @pytest.mark.slow

@@ -8,15 +8,19 @@ from itertools import product
 import numpy as np
 import pytest
 import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from mpmath import mp
 from scipy import stats
 
 from spectra.density import spectral_density
-from spectra.density.closed_pairs.gaussian import gaussian
+from spectra.density.closed_pairs.gaussian import gaussian, gaussian_wave
 from spectra.density.closed_pairs.matern import matern
 from spectra.density.closed_pairs.pair import make_pair
 from spectra.density.closed_pairs.plane_wave_mean import plane_wave_mean
 from spectra.density.components import Component
+from spectra.density.kernel_check import describe_mismatch
+from spectra.density.lookup import lookup
 from spectra.errors import ParameterError
 from spectra.formula.parsing import Z
 from spectra.kernels.kernel import radial
@@ -104,3 +108,26 @@ def test_closed_forms_that_cancel_leave_the_kernel_to_another_route() -> None:
 def test_a_dimension_beyond_all_data_is_refused_at_once(dim):
     with pytest.raises(ParameterError, match=r"known up to d = 20000|at most"):
         spectral_density(radial("exp(-z**2/2)"), dim)
+
+
+POSITIVE = st.fractions(min_value="1/50", max_value=50, max_denominator=50)
+# A kernel of each family in the parameters a, b > 0, and its dimensions.
+PAIRS = {
+    "exp(-a*z**2)*(1 - b*z**2 + z**4/7)": (gaussian, (1, 2, 16, 256)),
+    "exp(-a*z**2)*cos(b*z)": (gaussian_wave, (1, 3)),
+    "z**b*besselk(b, a*z)": (matern, (1, 2, 16, 256)),
+    "(1 + b*z)*exp(-a*z)": (matern, (1, 2, 16, 256)),
+    "exp(-a*z)*cos(b*z)": (matern, (1, 2, 16)),
+    "z**(-b - 4)*besselj(b + 4, a*z)": (plane_wave_mean, (1, 2, 7)),
+    "a*sin(b*z)/z": (plane_wave_mean, (1, 2)),
+}
+
+
+@pytest.mark.parametrize(("text", "dim"), [(t, d) for t, (_, dims) in PAIRS.items() for d in dims])
+@settings(max_examples=4)
+@given(a=POSITIVE, b=POSITIVE)
+def test_the_pair_of_a_formula_gives_back_the_kernel(text, dim, a, b):
+    """By averages over Gaussians, which see a factor of 1 + 1e-6 (test_kernel_check)."""
+    density = lookup(radial(text, a=a, b=b), dim)
+    assert {c.family for c in density.components} == {PAIRS[text][0]}
+    assert describe_mismatch(density) == ""

@@ -1,6 +1,6 @@
 """Transforms by sympy, each in a process that is killed at a time limit.
 
-Sympy may hang or exhaust the stack.  ``python -m spectra.symbolic.sympy_process`` reads a pickled
+Sympy may hang or exhaust the stack.  ``python -m spectra.density.sympy_process`` reads a pickled
 task from stdin and writes the pickled formula to stdout; only this module uses it.
 """
 
@@ -19,18 +19,18 @@ from spectra.formula.parsing import Z
 
 __all__ = ["TASKS", "ask_sympy"]
 
-_MODULE = "spectra.symbolic.sympy_process"
+_MODULE = "spectra.density.sympy_process"
 _Z = sympy.Symbol("z", positive=True)
 _W = sympy.Symbol("w", positive=True)
 
 
 def ask_sympy(
-    task: str, expr: sympy.Expr, *, dim: int, support: sympy.Expr | None = None, limit: float
+    task: str, expr: sympy.Expr, *, dim: int, support: sympy.Expr | None = None, limit: float | None
 ) -> tuple[sympy.Expr | None, str]:
     """Run one of :data:`TASKS`; return (formula, "") or (None, the reason for the failure).
 
     ``expr`` is a formula in z (in w for "expand"), 0 beyond ``support``.  The ``limit`` in seconds
-    includes the start of the process, about one second.
+    includes the start of the process, about one second; None means no limit.
     """
     root = str(Path(__file__).parents[2])  # the folder that contains the package spectra
     paths = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))

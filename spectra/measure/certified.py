@@ -29,12 +29,12 @@ import sympy
 
 from spectra.base.accuracy import EPS
 from spectra.base.enclosures import Enclosure
-from spectra.base.limits import stage
+from spectra.base.limits import check_time, stage
 from spectra.base.precision import Ball, working_precision
 from spectra.density.closed_pairs import ClosedPair, gaussian, laguerre_sum, matern
+from spectra.density.components import SpectralDensity
 from spectra.errors import NoRouteError
 from spectra.formula.ball_function import constant_ball
-from spectra.measure import SpectralMeasure
 
 __all__ = ["CertifiedMasses", "proved_masses"]
 
@@ -65,22 +65,24 @@ class CertifiedMasses:
         return f"M+ = {self.positive_mass}, M- = {self.negative_mass}, M+ + M- = {self.mass}"
 
 
-def proved_masses(measure: SpectralMeasure) -> CertifiedMasses:
-    """Proved enclosures of the masses of a measure: see ``SpectralMeasure.certified``."""
+def proved_masses(name: str, density: SpectralDensity | None, radius: float) -> CertifiedMasses:
+    """Proved enclosures of the masses of a density: see ``SpectralMeasure.certified``.
+
+    ``name`` is that of the measure, for the error message; a finite ``radius`` truncates it.
+    """
     try:
         with stage("proving the masses", has_limit=False):
-            return _prove(measure)
+            return _prove(density, radius)
     except NoRouteError as error:
         raise NoRouteError(
-            f"The masses of the {measure!r} are not proved: {error}. Proofs cover sums of Gaussian "
+            f"The masses of the {name} are not proved: {error}. Proofs cover sums of Gaussian "
             "(times polynomials in z^2) and Matern kernels, and closed forms whose densities all "
             "have one sign. measure.mass is an estimate with a stated error."
         ) from error
 
 
-def _prove(measure: SpectralMeasure) -> CertifiedMasses:
-    density = measure.density
-    if measure.radius < float("inf"):
+def _prove(density: SpectralDensity | None, radius: float) -> CertifiedMasses:
+    if radius < float("inf"):
         raise NoRouteError("it is truncated")
     if density is None or density.route != "lookup":
         raise NoRouteError("it has no density in closed form")
@@ -145,6 +147,7 @@ def _signed_intervals(
     found: list[tuple[Any, ...]] = []
     omitted, count = 2 * tolerance, 0
     while waiting:
+        check_time()
         low, high = waiting.pop()
         count += 1
         if count > _MOST_INTERVALS:

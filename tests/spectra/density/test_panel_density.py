@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spectra.density.log_panels import Powers, fit_panels
+from spectra.density.panel_density import PanelDensity, Powers, fit_pieces
 from spectra.errors import AccuracyError
 
 
 def sampled(density):
-    """What fit_panels asks for, of a density as a function of w."""
+    """What fit_pieces asks for, of a density as a function of w."""
 
     def sample(middle, offset):
         w = np.exp(middle) * np.exp(offset)
@@ -24,13 +24,15 @@ def test_a_density_through_zero_is_within_its_error():
     def density(w):
         return w**2 * np.exp(-w) * np.cos(3 * w)
 
-    panels = fit_panels(sampled(density), np.linspace(np.log(0.01), np.log(40.0), 9), exact=True)
+    pieces = fit_pieces(sampled(density), np.linspace(np.log(0.01), np.log(40.0), 9), exact=True)
+    beyond = Powers.vanishing(40.0, -np.inf)
+    panels = PanelDensity(pieces, 0.0, 2.0, (1.0, 2.0), np.inf, beyond, beyond)
     w = np.geomspace(0.011, 39.0, 3000)
     sign, log = panels.signed_log(w)
     miss = np.abs(sign * np.exp(log) - density(w))
     assert np.all(miss <= np.exp(panels.log_envelope(w)) * panels.relative_error(w) + 1e-300)
     assert np.max(w * miss) < 1e-14 * np.max(w * np.abs(density(w)))
-    low, high = panels.bulk()
+    low, high = panels.find_bulk()
     assert 0.01 < low < 4.0 < high < 40.0
 
 
@@ -41,7 +43,7 @@ def test_values_that_no_polynomial_resolves_are_refused():
         return rng.normal(size=t.shape), np.full(t.shape, 1e-16), np.zeros(len(t))
 
     with pytest.raises(AccuracyError, match="not smooth"):
-        fit_panels(noise, [0.0, 1.0])
+        fit_pieces(noise, [0.0, 1.0])
 
 
 def test_powers_add_up_and_their_last_term_is_the_error():

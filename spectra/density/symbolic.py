@@ -8,60 +8,77 @@ are checked against the kernel (:mod:`spectra.density.kernel_check`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import mpmath
 import numpy as np
 import sympy
 
+from spectra.base.accuracy import DENSITY
 from spectra.base.bessel import log_sphere_area
-from spectra.density import (
-    SpectralDensity,
-    gamma_formula,
-    gamma_products,
-    lookup,
-    spectral_density,
-    summands,
-)
+from spectra.base.limits import seconds_left
 from spectra.density.closed_pairs import W
+from spectra.density.closed_pairs.summands import summands
+from spectra.density.components import SpectralDensity
+from spectra.density.gamma_formula import gamma_formula
+from spectra.density.gamma_product import gamma_products
+from spectra.density.lookup import lookup
+from spectra.density.sympy_process import ask_sympy
 from spectra.errors import FormulaError, NoRouteError
-from spectra.formula import Opaque
+from spectra.formula.callables import Opaque
 from spectra.formula.parsing import Z
-from spectra.kernels import Kernel
-from spectra.symbolic.sympy_process import ask_sympy
+from spectra.kernels.kernel import Kernel
 
-__all__ = ["compare_formula", "symbolic"]
+__all__ = ["checked_formula", "compare_formula", "symbolic"]
 
-# Seconds for one task of sympy.
-_LIMIT = 30.0
 # Digits of the values of a formula, and their largest relative difference from the values of the
 # other route, in addition to the error bounds of the latter.
-_DIGITS, _TOLERANCE = 25, 1e-11
+_DIGITS, _TOLERANCE = 25, 10.0 * DENSITY
 
 
-def symbolic(kernel: Kernel, dim: int) -> SpectralDensity:
-    """A spectral density with a checked formula ``expr``.
+def symbolic(reference: SpectralDensity) -> SpectralDensity:
+    """A spectral density with a checked formula ``expr``, from the density by another route.
 
-    Its values are those of another route, since formulas may lose digits in doubles.  Raises a
+    Its values remain those of the other route, since formulas may lose digits in doubles.  Raises a
     NoRouteError if no formula was found, or none that agrees with these values.
 
     Examples
     --------
     >>> from spectra.kernels.kernel import radial
-    >>> symbolic(radial("exp(-z)"), 3).expr
+    >>> symbolic(lookup(radial("exp(-z)"), 3)).expr
     1/(pi**2*(w**2 + 1)**2)
     """
-    reference = spectral_density(kernel, dim)
+    kernel, (piece, *others) = reference.kernel, reference.kernel.pieces
+    expr = sympy.Dummy("pieces") if others else piece.expr
+    known = _known_formula(kernel, reference.dim)
+    formula = checked_formula(expr, piece.support, known, [({}, reference)], str(kernel))
+    return replace(reference, route="symbolic", expr=formula)
+
+
+def checked_formula(
+    expr: sympy.Expr,
+    support: sympy.Expr,
+    known: sympy.Expr | None,
+    references: Sequence[tuple[Mapping[sympy.Symbol, sympy.Expr], SpectralDensity]],
+    subject: str,
+) -> sympy.Expr:
+    """The formula ``known`` or one of sympy that agrees with all ``references``.
+
+    A reference is a density and the values of the symbols of ``expr`` at which it was computed.
+    """
     reasons: list[str] = []
-    for source, formula in _candidates(kernel, dim, reasons):
+    dim = references[0][1].dim
+    for source, formula in _candidates(expr, support, known, dim, reasons):
         try:
-            compare_formula(formula, reference)
-            return replace(reference, route="symbolic", expr=formula)
+            for values, reference in references:
+                compare_formula(formula.subs(values), reference)
+            return formula
         except FormulaError as error:
             reasons.append(f"the formula {formula} of {source} was rejected: {error}")
     raise NoRouteError(
-        f"No formula is known for the spectral density of {kernel} in dimension {dim}: "
+        f"No formula is known for the spectral density of {subject} in dimension {dim}: "
         f"{'; '.join(reasons)}. Its values are known: spectral_density(kernel, dim)."
     )
 
@@ -90,25 +107,29 @@ def compare_formula(formula: sympy.Expr, reference: SpectralDensity) -> None:
             )
 
 
-def _candidates(kernel: Kernel, dim: int, reasons: list[str]) -> Iterator[tuple[str, sympy.Expr]]:
+def _candidates(
+    expr: sympy.Expr, end: sympy.Expr, known: sympy.Expr | None, dim: int, reasons: list[str]
+) -> Iterator[tuple[str, sympy.Expr]]:
     """Yield (source, formula), preferred ones first; add to ``reasons`` why others are missing."""
-    formula = _known_formula(kernel, dim)
-    tasks, (piece, *others) = ["cosine", "hankel"] if dim % 2 else ["hankel"], kernel.pieces
-    expr, support = piece.expr, None if piece.support == sympy.oo else piece.support
-    if formula is not None:
-        tasks = ["expand"] if formula.has(sympy.hyper, sympy.meijerg) else []
-        expr = formula
-    elif others or expr.has(Opaque):
+    tasks = ["cosine", "hankel"] if dim % 2 else ["hankel"]
+    support = None if end == sympy.oo else end
+    if known is not None:
+        is_long = known.has(sympy.hyper, sympy.meijerg) and expr.free_symbols <= {Z}
+        tasks = ["expand"] if is_long else []
+        expr = known
+    elif not expr.has(Z) or expr.has(Opaque):
         tasks = []
         reasons.append("sympy is not asked: it needs one formula, not pieces or a callable")
+    left, start = seconds_left(), time.monotonic()
     for task in tasks:
-        found, reason = ask_sympy(task, expr, dim=dim, support=support, limit=_LIMIT)
+        limit = None if left is None else max(start + left - time.monotonic(), 0.0)
+        found, reason = ask_sympy(task, expr, dim=dim, support=support, limit=limit)
         if found is None:
             reasons.append(f"{task}: {reason}")
         else:
             yield f"sympy ({task})", found
-    if formula is not None:
-        yield "the known transforms", formula
+    if known is not None:
+        yield "the known transforms", known
 
 
 def _known_formula(kernel: Kernel, dim: int) -> sympy.Expr | None:

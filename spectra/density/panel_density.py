@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.polynomial import legendre
+from numpy.typing import ArrayLike
 
 from spectra.base.accuracy import EPS, EXACT, FOLDS, NOISE
+from spectra.base.fitting import Integrand, fit
 from spectra.base.numbers import FloatArray
-from spectra.base.piecewise import NODES, ORDER, WEIGHTS, Piecewise, fit
-from spectra.density.components import Component, Evaluation, Radial
+from spectra.base.piecewise import LOG_RADIUS, Chart, Piecewise
+from spectra.base.series import NODES, ORDER, WEIGHTS
+from spectra.density.components import Component, Evaluation, RadialFunction
 from spectra.density.oscillating_tail import OscillatingTail
 
-__all__ = ["PanelDensity", "Panels", "Powers", "fit_panels"]
+__all__ = ["PanelDensity", "Powers", "fit_pieces"]
 
 # No density of the package needs narrower panels.
 _BISECTIONS = 13
@@ -24,14 +25,14 @@ _BISECTIONS = 13
 _DENSE = np.linspace(-1.0, 1.0, 65)
 _DENSE_BASIS = legendre.legvander(_DENSE, ORDER - 1).T
 _DENSE_SLOPES = legendre.legder(np.eye(ORDER), axis=0).T @ _DENSE_BASIS[:-1]
-# Number of radii that ``radii_to_resolve`` gives on a panel.
-_SAMPLES = 12
+# The largest value of a series may exceed that at these points by this factor.
+_BETWEEN = 1.0 + 1e-3
 # The bulk leaves out this share of the mass on either side.
 _OUTSIDE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Powers(Radial):
+class Powers(RadialFunction):
     """The sum of coefficient * exp(log_size) * (w / scale)**exponent over a few exponents.
 
     The *size* of a term is its absolute value, where coefficients between -1 and 1 count as 1.  The
@@ -104,127 +105,111 @@ class Powers(Radial):
         return sign, log, top, error
 
 
-@dataclass(frozen=True, eq=False)
-class Panels(Radial):
-    """A density on adjacent panels of log w.
-
-    ``pieces`` are w rho as a function of t = log w, divided by a growth: that of w^slope from edge
-    to edge of t.  In high dimension w rho grows by hundreds of e-folds on a panel.
-    """
-
-    pieces: Piecewise
-    growth: tuple[FloatArray, FloatArray] = (np.zeros(1), np.zeros(1))
-
-    def log_growth(self, t: FloatArray) -> FloatArray:
-        """Logarithm of the growth at t."""
-        edges, slopes = self.growth
-        k = np.clip(np.searchsorted(edges, t, side="right") - 1, 0, edges.size - 1)
-        return np.asarray(slopes[k] * (t - edges[k]))
-
-    @cached_property
-    def unit(self) -> FloatArray:
-        """Logarithms of the units of the pieces."""
-        unit = self.pieces.unit
-        return np.zeros(self.pieces.size) if unit is None else unit
-
-    @cached_property
-    def top(self) -> FloatArray:
-        """The largest absolute value of each series, in its unit."""
-        return np.asarray(np.abs(self.pieces.series @ _DENSE_BASIS).max(axis=1) * (1.0 + 1e-3))
-
-    @cached_property
-    def error(self) -> FloatArray:
-        """Errors of the series: those of values, of truncation and of rounding, of x as well."""
-        p, half = self.pieces, self.pieces.half_widths
-        steepest = np.abs(p.series @ _DENSE_SLOPES).max(axis=1)
-        rounding = 4.0 * np.abs(p.series).sum(axis=1) + steepest * (1.0 + 1.0 / half)
-        noise = 0.0 if p.errors is None else p.errors.max(axis=1)
-        return np.asarray(NOISE * noise + 2.0 * p.truncation + EPS * rounding)
-
-    def evaluate(self, w: FloatArray) -> Evaluation:
-        """The density; its local size is the largest absolute value on the panel."""
-        i, log_w = self.pieces.panel_at(w), np.log(w)
-        value = self.pieces.at(i, self.pieces.position(i, w))
-        factor, size = self.unit[i] + self.log_growth(log_w) - log_w, self.top[i]
-        with np.errstate(divide="ignore"):
-            log, envelope = np.log(np.abs(value)) + factor, np.log(size) + factor
-        rounding = EPS * (8.0 + np.abs(factor) + np.abs(envelope) + np.abs(log_w))
-        return np.sign(value), log, envelope, self.error[i] / size + rounding
-
-    def with_error(self, log_error: FloatArray) -> Panels:
-        """The panels with an additional error of w rho, given by its logarithm."""
-        assert self.pieces.errors is not None
-        added = np.exp(log_error - self.unit)[:, None] / NOISE
-        return replace(self, pieces=replace(self.pieces, errors=self.pieces.errors + added))
-
-    def radii_to_resolve(self) -> FloatArray:
-        """A few radii on each panel; see :class:`Component`."""
-        each, x = np.arange(self.pieces.size), np.linspace(-1.0, 1.0, _SAMPLES, endpoint=False)
-        return self.pieces.radius(np.repeat(each, x.size), np.tile(x, each.size))
-
-    def bulk(self) -> tuple[float, float]:
-        """The radii below and above which one hundredth of the absolute mass lies."""
-        p, each = self.pieces, np.repeat(np.arange(self.pieces.size), ORDER)
-        values = np.abs(p.at(each, np.tile(NODES, p.size))).reshape(-1, ORDER)
-        log = self.unit[:, None] + self.log_growth(
-            p.middles[:, None] + p.half_widths[:, None] * NODES
-        )
-        mass = np.cumsum(p.half_widths[:, None] * np.exp(log - log.max()) * values * WEIGHTS)
-        at = np.searchsorted(mass, np.array([_OUTSIDE, 1.0 - _OUTSIDE]) * mass[-1])
-        low, high = p.radius(each, np.tile(NODES, p.size))[np.minimum(at, mass.size - 1)]
-        return float(low), float(high)
-
-
-def fit_panels(
-    function: Callable[..., Any], edges: Sequence[float] | FloatArray, *, exact: bool = False
-) -> Panels:
-    """Fit w rho, a function of log w, on panels between ascending edges, see :func:`.fit`."""
-    limits: dict[str, Any] = {
-        "tolerance": EXACT,
-        "negligible": np.inf if exact else FOLDS,
-        "bisections": _BISECTIONS,
-    }
-    return Panels(fit(function, edges, **limits, has_units=True, exact=exact))
+def fit_pieces(function: Integrand, edges: ArrayLike, *, exact: bool = False) -> Piecewise:
+    """Fit w rho, a function of log w, between ascending edges; see :func:`.fit`."""
+    negligible = np.inf if exact else FOLDS
+    return fit(
+        function,
+        edges,
+        tolerance=EXACT,
+        negligible=negligible,
+        bisections=_BISECTIONS,
+        exact=exact,
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class PanelDensity(Component):
-    """A component on panels, with other forms below and beyond them.
+    """A component given by w rho on panels of log w, with other forms below and beyond them.
 
     Attributes
     ----------
-    beginning, ending : Radial
+    pieces : Piecewise
+        w rho as a function of log w; below the radius exp(log_turn), divided by the power
+        (w / exp(log_turn))^growth, by which it grows there in high dimension.
+    beginning, ending : RadialFunction
         The density below the first panel and beyond the last one.
     added_error : (ndarray, ndarray) or None
         Ascending log w, and an additional error of the density there relative to its local size.
     """
 
-    panels: Panels
+    pieces: Piecewise
     total: float
     origin_exponent: float
     bulk: tuple[float, float]
     decay: float
-    beginning: Radial
-    ending: Radial | OscillatingTail
+    beginning: RadialFunction
+    ending: RadialFunction | OscillatingTail
     tail: OscillatingTail | None = None
+    growth: float = 0.0
+    log_turn: float = -np.inf
     added_error: tuple[FloatArray, FloatArray] | None = None
 
+    @cached_property
+    def log_size(self) -> FloatArray:
+        """Logarithms of the largest absolute value of each series."""
+        top = np.abs(self.pieces.series @ _DENSE_BASIS).max(axis=1)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(top * _BETWEEN) + self.pieces.unit)
+
+    @cached_property
+    def _log_error(self) -> FloatArray:
+        """Logarithms of errors of series: of values, of truncation, and of rounding, of x too."""
+        p = self.pieces
+        steepest = np.abs(p.series @ _DENSE_SLOPES).max(axis=1)
+        rounding = 4.0 * np.abs(p.series).sum(axis=1) + steepest * (1.0 + 1.0 / p.half_widths)
+        error = NOISE * p.errors.max(axis=1) + 2.0 * p.truncation + EPS * rounding
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(error) + p.unit)
+
     def evaluate(self, w: FloatArray) -> Evaluation:
-        """The density at radii w > 0."""
+        """The density at radii w > 0; on a panel, its local size is its largest absolute value."""
         w = np.asarray(w, dtype=float)
         flat = w.ravel()
-        below = flat < self.panels.pieces.low[0]
-        beyond = flat >= self.panels.pieces.high[-1]
+        below, beyond = flat < self.pieces.low[0], flat >= self.pieces.high[-1]
+        inside = ~(below | beyond)
         found = np.empty((4, flat.size))
-        parts = ((below, self.beginning), (beyond, self.ending), (~(below | beyond), self.panels))
-        for inside, part in parts:
-            if inside.any():
-                found[:, inside] = part.evaluate(flat[inside])
+        for some, form in ((below, self.beginning), (beyond, self.ending)):
+            if some.any():
+                found[:, some] = form.evaluate(flat[some])
+        found[:, inside] = self._evaluate_pieces(flat[inside])
         sign, log, envelope, error = found.reshape(4, *w.shape)
         if self.added_error is not None:
             error = error + np.interp(np.log(w), *self.added_error)
         return sign, log, envelope, error
 
-    def radii_to_resolve(self) -> FloatArray:
-        """A few radii on each panel."""
-        return self.panels.radii_to_resolve()
+    def _evaluate_pieces(self, w: FloatArray) -> Evaluation:
+        """The density at radii on the panels."""
+        i, log_w = self.pieces.panel_at(w), np.log(w)
+        value = self.pieces.at(i, self.pieces.position(i, w))
+        factor = self.growth * np.minimum(log_w - self.log_turn, 0.0) - log_w
+        with np.errstate(divide="ignore"):
+            log = np.log(np.abs(value)) + self.pieces.unit[i] + factor
+        size = self.log_size[i]
+        rounding = EPS * (8.0 + np.abs(self.pieces.unit[i] + factor) + np.abs(size + factor))
+        error = np.exp(self._log_error[i] - size) + rounding + EPS * np.abs(log_w)
+        return np.sign(value), log, size + factor, error
+
+    def panels_in(self, chart: Chart) -> Piecewise | None:
+        """The panels of w rho, with the errors of their series."""
+        if chart != LOG_RADIUS or self.added_error is not None:
+            return None
+        rows = self.pieces.charts[:, 2] >= self.log_turn
+        kept = self.pieces[rows]
+        return replace(kept, errors=np.exp(self._log_error[rows] - kept.unit)[:, None])
+
+    def edges(self) -> FloatArray:
+        """Radii where its panels begin."""
+        return self.pieces.low
+
+    def find_bulk(self) -> tuple[float, float]:
+        """The radii on panels below and above which one hundredth of the absolute mass lies."""
+        p = self.pieces
+        each, x = np.repeat(np.arange(p.size), ORDER), np.tile(NODES, p.size)
+        w = p.radius(each, x)
+        log = p.unit[each] + self.growth * np.minimum(np.log(w) - self.log_turn, 0.0)
+        mass = np.exp(log - log.max()) * np.abs(p.at(each, x)) * np.tile(WEIGHTS, p.size)
+        mass = np.cumsum(mass * p.half_widths[each])
+        at = np.searchsorted(mass, np.array([_OUTSIDE, 1.0 - _OUTSIDE]) * mass[-1])
+        low, high = w[np.minimum(at, mass.size - 1)]
+        return float(low), float(high)

@@ -8,9 +8,8 @@ import pytest
 from mpmath import mp
 
 import spectra as sp
-from spectra import certified
 from spectra.errors import NoRouteError
-from spectra.measure import truncate
+from spectra.measure import certified, truncate
 
 
 def proof(formula, dim):

@@ -11,11 +11,10 @@ from spectra.cli.commands import main
 from spectra.density import gamma_formula, gamma_products
 from spectra.density.closed_pairs.pair import W
 from spectra.density.lookup import lookup
+from spectra.density.sympy_process import TASKS, ask_sympy
 from spectra.errors import FormulaError, NoRouteError
-from spectra.symbolic.route import symbolic
-from spectra.symbolic.sympy_process import TASKS, ask_sympy
 
-symbolic_module = sys.modules["spectra.symbolic.route"]
+symbolic_module = sys.modules["spectra.density.symbolic"]
 RADII = (0.11, 1.3, 8.0)
 
 
@@ -59,7 +58,9 @@ def test_a_formula_is_the_density(text, dims):
     kernel = sp.radial(text)
     for dim in dims:
         exact = sp.spectral_density(kernel, dim).density(RADII)
-        assert values(symbolic(kernel, dim).expr) == pytest.approx(exact, rel=1e-10)
+        assert values(sp.spectral_density(kernel, dim, route="symbolic").expr) == pytest.approx(
+            exact, rel=1e-10
+        )
 
 
 @pytest.mark.slow
@@ -90,23 +91,22 @@ def answer(monkeypatch, formula, reason=""):
 
 def test_wrong_answers_of_sympy_are_rejected_and_right_ones_taken(monkeypatch):
     answer(monkeypatch, RIGHT)
-    assert symbolic(KERNEL, 1).expr == RIGHT
     assert sp.spectral_density(KERNEL, 1, route="symbolic").expr == RIGHT
     answer(monkeypatch, RIGHT * (1 + W / 10**9))
     with pytest.raises(NoRouteError, match="was rejected"):
-        symbolic(KERNEL, 1)
+        symbolic_module.symbolic(sp.spectral_density(KERNEL, 1))
 
 
 def test_a_transform_without_an_answer_is_named(monkeypatch):
     answer(monkeypatch, None, "sympy knows no closed form")
     with pytest.raises(NoRouteError, match="hankel: sympy knows no closed form"):
-        symbolic(KERNEL, 2)
+        sp.spectral_density(KERNEL, 2, route="symbolic")
 
 
 def test_what_has_no_numbers_or_no_formula_is_refused_before_sympy_is_asked(monkeypatch):
     monkeypatch.setattr(symbolic_module, "ask_sympy", None)
     with pytest.raises(NoRouteError):
-        symbolic(sp.radial("z**2*log(z)"), 2)
+        sp.spectral_density(sp.radial("z**2*log(z)"), 2, route="symbolic")
     kernel = sp.radial(lambda z: (1 - z) ** 2, support=1, edge=2, breaks=(), origin=1)
     with pytest.raises(NoRouteError, match="sympy is not asked"):
         sp.spectral_density(kernel, 2, route="symbolic")

@@ -11,20 +11,16 @@ power spectral density :math:`S(w) = (2\pi)^d \mu_d(w)` needs its derivative in 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
-import sympy
 from numpy.typing import ArrayLike
-from sympy.core.function import AppliedUndef
 
 from spectra.base.numbers import FloatArray, checked_dim, real_array
 from spectra.density import SpectralDensity, spectral_density
-from spectra.derivation.kernel_to_table import derive
+from spectra.derivation import derive
 from spectra.errors import AccuracyError, ParameterError
-from spectra.formula import Piece
-from spectra.formula.parsing import Z
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import as_kernel
 from spectra.table import SpectralTable
@@ -89,19 +85,8 @@ class RadialCovariance:
         s = real_array(s, "s")
         values = np.zeros_like(s)
         positive = s > 0.0
-        values[positive] = self._derivative(np.sqrt(s[positive]))
+        values[positive] = 0.5 * self.kernel.slope(np.sqrt(s[positive]))
         return values
-
-    @cached_property
-    def _derivative(self) -> Kernel:
-        """dk/ds = k'(z)/(2z), as a function of z."""
-        pieces = tuple(Piece(p.support, p.expr.diff(Z) / (2 * Z)) for p in self.kernel.pieces)
-        if any(p.expr.has(sympy.Derivative, sympy.Subs, AppliedUndef) for p in pieces):
-            raise ParameterError(
-                f"{self.kernel} has no formula to differentiate. Write it as a formula, or fix its "
-                "length scales."
-            )
-        return Kernel(pieces)
 
     def power_spectrum(self, w: ArrayLike) -> FloatArray:
         """The power spectral density (2 pi)^d mu(w) at |w|.

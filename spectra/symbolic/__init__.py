@@ -1,1 +1,0 @@
-"""Spectral densities as formulas in w: from known transforms, or by sympy."""
