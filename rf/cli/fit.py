@@ -20,140 +20,98 @@ __all__ = ["add_fit"]
 
 def add_fit(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``rf fit``."""
-    parser.add_argument("data", type=Path, help="a .csv file with names in its first row")
-    parser.add_argument("--x", nargs="+", required=True, metavar="COLUMN", help="the coordinates")
-    parser.add_argument("--y", required=True, metavar="COLUMN", help="the values")
-    parser.add_argument("--log", action="store_true", help="fit the logarithm of the values")
-    parser.add_argument("--noise", metavar="COLUMN", help="standard deviations of the values")
-    parser.add_argument(
-        "--family", nargs="+", default=["matern(nu=3/2)"],
-        help="names of the catalogue or formulas; several are compared",
-    )  # fmt: skip
-    parser.add_argument(
-        "--drift", nargs="+", default=["constant"], metavar="DRIFT",
-        help="none, constant, linear, or columns that explain the mean",
-    )  # fmt: skip
-    parser.add_argument("--anisotropy", choices=("axes", "rotated"))
-    parser.add_argument("--method", choices=("reml", "ml", "variogram"), default="reml")
-    parser.add_argument("--no-nugget", action="store_true", help="exact values: no nugget")
-    parser.add_argument("--plot", type=Path, help="file of a picture (.png, .pdf, .svg)")
-    parser.add_argument("--out", type=Path, help="file of predictions (.csv): see --grid and --at")
-    parser.add_argument("--grid", type=int, default=50, help="points along each side (default 50)")
-    parser.add_argument("--at", type=Path, help="predict at the rows of this .csv file instead")
+    add = parser.add_argument
+    add("data", type=Path, help="a .csv file with names in its first row")
+    add("--x", nargs="+", required=True, metavar="COLUMN", help="the coordinates")
+    add("--y", required=True, metavar="COLUMN", help="the values")
+    add("--log", action="store_true", help="fit the logarithm of the values")
+    add("--noise", metavar="COLUMN", help="standard deviations of the values")
+    add("--family", nargs="+", default=["matern(nu=3/2)"], help="names or formulas to compare")
+    add("--drift", nargs="+", default=["constant"], metavar="DRIFT",
+        help="none, constant, linear, or columns that explain the mean")  # fmt: skip
+    add("--anisotropy", choices=("axes", "rotated"))
+    add("--plot", type=Path, help="file of a picture (.png, .pdf, .svg)")
+    add("--out", type=Path, help="file of predictions on a grid (.csv)")
+    add("--grid", type=int, default=50, help="points along each side (default 50)")
     parser.set_defaults(run=_fit)
 
 
 def _fit(arguments: argparse.Namespace) -> int:
     check_writable(arguments.plot, PICTURE_SUFFIXES)
     check_writable(arguments.out, (".csv",))
-    drift: Any = arguments.drift
-    if drift in (["none"], ["constant"], ["linear"]):
-        drift = None if drift == ["none"] else drift[0]
-    extra = drift if isinstance(drift, list) else []
+    extra = [name for name in arguments.drift if name not in ("none", "constant", "linear")]
+    drift: Any = {"none": None}.get(arguments.drift[0], arguments.drift[0])
     names = [*arguments.x, *extra]
-    table = _read(arguments.data)
-    X, y = (
-        _columns(table, names, arguments.data),
-        _columns(table, [arguments.y], arguments.data)[:, 0],
-    )
-    noise = _columns(table, [arguments.noise], arguments.data)[:, 0] if arguments.noise else None
+    if extra:
+        drift = list(range(len(arguments.x), len(names)))
+    noise = [arguments.noise] if arguments.noise else []
+    table = _read(arguments.data, [*names, arguments.y, *noise])
+    X, y, errors = table[:, : len(names)], table[:, len(names)], table[:, len(names) + 1 :]
     if arguments.log:
         if not np.all(y > 0.0):
-            raise DataError(
-                f"--log: {arguments.y} in row {np.flatnonzero(~(y > 0))[0]} is not positive."
-            )
+            row = np.flatnonzero(~(y > 0))[0]
+            raise DataError(f"--log: {arguments.y} in row {row} is not positive.")
         y = np.log(y)
-    columns = list(range(len(arguments.x), len(names))) if extra else drift
-    best, model = np.inf, None
+    fitted: list[tuple[float, Kriging]] = []
     for family in arguments.family:
-        candidate = Kriging(
-            family, drift=columns, anisotropy=arguments.anisotropy, method=arguments.method,
-            nugget=not arguments.no_nugget,
-        )  # fmt: skip
+        model = Kriging(family, drift=drift, anisotropy=arguments.anisotropy)
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                candidate.fit(X, y, noise)
+                model.fit(X, y, errors[:, 0] if noise else None)
         except SpectraError as error:
             print(f"{family}: {error.at_shell}\n")
             continue
-        aic = 2.0 * (len(candidate.parameters_) - candidate.log_likelihood_)
-        print(f"{family}, {len(y)} rows\n{candidate.summary()}")
-        print(f"AIC: {aic:.4f}; leave-one-out: {candidate.cross_validate()}")
-        for warning in caught:
-            print(f"warning: {warning.message}")
-        print(flush=True)
-        if aic < best:
-            best, model = aic, candidate
-        if not candidate.converged_:
+        aic = 2.0 * (len(model.parameters_) - model.log_likelihood_)
+        fitted.append((aic, model))
+        print(f"{family}, {len(y)} rows\n{model.summary()}")
+        print(f"AIC: {aic:.4f}; leave-one-out: {model.cross_validate()}")
+        print(*(f"warning: {warning.message}\n" for warning in caught), sep="", flush=True)
+        if not model.converged_:
             break
-    if model is None:
+    if not fitted:
         return 1
+    aic, model = min(fitted, key=lambda pair: pair[0])
     if len(arguments.family) > 1:
-        print(f"best: {model.family} (AIC {best:.4f})")
+        print(f"best: {model.family} (AIC {aic:.4f})")
     if arguments.plot is not None:
         model.plot(path=arguments.plot)
         print(f"wrote {arguments.plot}")
     if arguments.out is not None:
-        _predict(model, arguments, names, X)
+        _predict(model, arguments, X)
         print(f"wrote {arguments.out}")
     return 0 if model.converged_ else 130
 
 
-def _predict(
-    model: Kriging, arguments: argparse.Namespace, names: list[str], X: FloatArray
-) -> None:
-    """Write predictions on a grid over the data, or at the rows of a file."""
-    if arguments.at is not None:
-        rows = _columns(_read(arguments.at), names, arguments.at)
-    elif len(names) > len(arguments.x):
-        raise DataError("A drift of columns has no values on a grid: give rows with --at.")
-    else:
-        axes = [np.linspace(*ends, arguments.grid) for ends in zip(X.min(0), X.max(0), strict=True)]
-        rows = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-    mean, std = model.predict(rows, return_std=True)
+def _predict(model: Kriging, arguments: argparse.Namespace, X: FloatArray) -> None:
+    """Write predictions on a grid over the data."""
+    names = arguments.x
+    if X.shape[1] > len(names):
+        raise DataError("--out: a drift of columns has no values on a grid; use rf.Kriging.")
+    axes = np.linspace(X.min(axis=0), X.max(axis=0), arguments.grid).T
+    rows = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
     head = f"log {arguments.y}" if arguments.log else arguments.y
     with arguments.out.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([*names, head, f"std of {head}"])
-        writer.writerows(np.column_stack([rows, mean, std]).tolist())
+        writer.writerows(np.column_stack([rows, *model.predict(rows, return_std=True)]).tolist())
 
 
-def _read(path: Path) -> dict[str, list[str]]:
-    """The columns of a .csv file by name."""
+def _read(path: Path, names: list[str]) -> FloatArray:
+    """Columns of a .csv file as numbers; rows are counted from 0 in errors."""
     if not path.is_file():
         raise DataError(f"There is no file {path}.")
     with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = [row for row in csv.reader(file) if row]
-    if len(rows) < 2:
-        raise DataError(f"{path} has no rows below the names of its columns.")
-    bad = next((i for i, row in enumerate(rows) if len(row) != len(rows[0])), None)
-    if bad is not None:
-        raise DataError(
-            f"Line {bad + 1} of {path} has {len(rows[bad])} fields, not {len(rows[0])}."
-        )
-    return {name.strip(): [row[j] for row in rows[1:]] for j, name in enumerate(rows[0])}
-
-
-def _columns(table: dict[str, list[str]], names: list[str], path: Path) -> FloatArray:
-    """Columns as numbers; rows are counted from 0 in errors."""
-    if missing := [name for name in names if name not in table]:
-        raise DataError(f"{path} has no column {missing[0]!r}; it has {', '.join(table)}.")
-    columns = []
-    for name in names:
-        try:
-            columns.append([float(text) for text in table[name]])
-        except ValueError:
-            row = next(i for i, text in enumerate(table[name]) if not _is_number(text))
-            raise DataError(
-                f"{name} in row {row} of {path} is {table[name][row]!r}, no number: omit the row."
-            ) from None
-    return np.array(columns).T
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+        table = list(csv.DictReader(file, skipinitialspace=True))
+    found = []
+    for i, row in enumerate(table):
+        if missing := [name for name in names if name not in row]:
+            known = ", ".join(map(str, row))
+            raise DataError(f"{path} has no column {missing[0]!r}; it has {known}.")
+        for name in names:
+            try:
+                found.append(float(row[name]))
+            except (TypeError, ValueError):
+                text = f"{name} in row {i} of {path} is {row[name]!r}, no number: omit the row."
+                raise DataError(text) from None
+    return np.array(found).reshape(-1, len(names))

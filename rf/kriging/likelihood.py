@@ -10,6 +10,7 @@ conditionals of :mod:`rf.fields.vecchia`.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -44,19 +45,22 @@ class _Likelihood:
     #: The best loss and its q so far, for fits that are interrupted.
     best: tuple[float, FloatArray | None] = field(default=(np.inf, None), init=False)
 
-    @cached_property
-    def _constant(self) -> float:
+    def _value(self, white: FloatArray, log_det: float) -> tuple[float, FloatArray, Any, Any]:
+        """The loss from white values and drift, the residuals, and the QR factors of the drift."""
         n, p = self.F.shape
-        if not self.reml:
-            return float(n * np.log(2 * np.pi))
-        return float((n - p) * np.log(2 * np.pi) - np.linalg.slogdet(self.F.T @ self.F)[1])
+        Q, T = np.linalg.qr(white[:, 1:])
+        rest = white[:, 0] - Q @ (Q.T @ white[:, 0])
+        value = log_det + rest @ rest + n * np.log(2 * np.pi)
+        if self.reml and p:
+            value += 2.0 * np.log(np.abs(np.diag(T))).sum() - p * np.log(2 * np.pi)
+            value -= np.linalg.slogdet(self.F.T @ self.F)[1]
+        return float(value), rest, Q, T
 
     def loss(self, q: FloatArray) -> tuple[float, FloatArray]:
         """-2 log likelihood, and its gradient in q."""
-        try:
+        value, gradient = np.nan, np.zeros(len(q))
+        with suppress(np.linalg.LinAlgError):
             value, gradient = self._evaluate(q)
-        except np.linalg.LinAlgError:
-            return _IMPOSSIBLE, np.zeros(len(q))
         if not np.isfinite(value):
             return _IMPOSSIBLE, np.zeros(len(q))
         if value < self.best[0]:
@@ -68,10 +72,8 @@ class _Likelihood:
 
     def hessian(self, q: FloatArray, step: float = 1e-3) -> FloatArray:
         """Second derivatives of the loss, by differences of gradients."""
-        rows = []
-        for e in np.eye(len(q)) * step:
-            rows.append((self.loss(q + e)[1] - self.loss(q - e)[1]) / (2 * step))
-        return 0.5 * (np.array(rows) + np.array(rows).T)
+        rows = [self.loss(q + e)[1] - self.loss(q - e)[1] for e in np.eye(len(q)) * step]
+        return (np.array(rows) + np.array(rows).T) / (4 * step)
 
 
 class ExactLikelihood(_Likelihood):
@@ -100,26 +102,20 @@ class ExactLikelihood(_Likelihood):
         L = self._factor(q, values)
         right = np.column_stack([self.y, self.F])
         white = solve_triangular(L, right, lower=True, check_finite=False)
-        Q, T = np.linalg.qr(white[:, 1:])
-        rest = white[:, 0] - Q @ (Q.T @ white[:, 0])
-        value = 2.0 * np.log(np.diag(L)).sum() + rest @ rest + self._constant
+        value, rest, Q, _ = self._value(white, 2.0 * np.log(np.diag(L)).sum())
         solved = solve_triangular(
             L, np.column_stack([rest, Q]), lower=True, trans=1, check_finite=False
         )
-        alpha, B = solved[:, 0], solved[:, 1:]
-        # The derivative is the sum over entries of dV times V^-1 - alpha alpha' - [B B'].
+        outer = solved if self.reml else solved[:, :1]
+        # The derivative is the sum over entries of dV times V^-1 - outer outer'.
         G = np.ascontiguousarray(lapack.dpotri(L, lower=1, overwrite_c=1)[0].T)  # upper triangle
-        outer = alpha[:, None]
-        if self.reml and B.shape[1]:
-            value += 2.0 * np.log(np.abs(np.diag(T))).sum()
-            outer = np.column_stack([outer, B])
         G -= outer @ outer.T
         on, off = float(np.trace(G)), squareform(G, checks=False)
         gradient = [
             on * diagonal + (0.0 if entries is None else 2.0 * float(off @ entries))
             for entries, diagonal in derivatives
         ]
-        return float(value), np.array(gradient)
+        return value, np.array(gradient)
 
 
 @dataclass(eq=False)
@@ -154,19 +150,14 @@ class VecchiaLikelihood(_Likelihood):
         return white, moved, log_det, log_det_slope
 
     def _evaluate(self, q: FloatArray) -> tuple[float, FloatArray]:
-        p = self.F.shape[1]
         white, moved, log_det, gradient = self._white(q)
-        R, F = white[:, 0], white[:, 1:]
-        Q, T = np.linalg.qr(F)
-        coefficients = np.linalg.solve(T, Q.T @ R) if p else np.empty(0)
-        rest = R - F @ coefficients
-        value = log_det + rest @ rest + self._constant
+        value, rest, Q, T = self._value(white, log_det)
+        coefficients = np.linalg.solve(T, Q.T @ white[:, 0])
         gradient = gradient + 2.0 * (moved @ np.r_[1.0, -coefficients]) @ rest
-        if self.reml and p:
-            value += 2.0 * np.log(np.abs(np.diag(T))).sum()
+        if self.reml:
             # The derivative of log det F'F is 2 tr((F'F)^-1 F' dF) = 2 tr(T^-1 Q' dF).
             gradient += 2.0 * np.einsum("kij,ij->k", moved[:, :, 1:], np.linalg.solve(T, Q.T).T)
-        return float(value), gradient
+        return value, gradient
 
     def _conditionals(
         self, q: FloatArray, block: Any, diagonal: FloatArray, Y: FloatArray

@@ -11,23 +11,24 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rf.fields import ConditionedField, GaussianField, KrigingSystem
+from rf.fields import GaussianField, KrigingSystem
 from rf.kriging.data import Data, warn
 from rf.kriging.likelihood import ExactLikelihood, VecchiaLikelihood
-from rf.kriging.model import Model, check_anisotropy
-from rf.kriging.optimum import Likelihood, Optimum, likelihood_interval, maximise
+from rf.kriging.model import Model
+from rf.kriging.optimum import Likelihood, Optimum, likelihood_intervals, maximise
 from rf.kriging.report import CrossValidation, draw, summary_text
 from spectra import empirical_variogram, existence
 from spectra import family as make_family
 from spectra.base.arrays import FloatArray
-from spectra.base.limits import stage
 from spectra.base.numbers import whole_number
-from spectra.derivation import definite_bounds
+from spectra.derivation import CovarianceModel
 from spectra.errors import ParameterError, TimeLimitError
 
 __all__ = ["Kriging"]
 
 _METHODS = ("reml", "ml", "variogram")
+# Within this of an end of its box, the logarithm of a parameter counts as at its bound.
+_AT_BOUND = 1e-2
 # Rows up to which "auto" uses the exact likelihood, and the number of neighbours beyond.
 _MOST_EXACT, _NEIGHBORS = 2_000, 20
 # Neighbours of a prediction in units of n_neighbors, and the points of a block.
@@ -43,11 +44,9 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    family : Family, str or Kernel
-        The covariance: a family (:func:`spectra.family`), a name of the catalogue, or a formula
-        with free symbols.  A symbol that only scales z is the length, and one that only scales k
-        the variance; the model gets a length or a variance if it has none.  A kernel has both
-        added.
+    family : Family or str
+        The covariance, such as a name or a formula with free symbols (see :func:`spectra.family`).
+        A length or a variance is added unless a symbol only scales z, or only scales k.
     drift : None, "constant", "linear" or list of columns
         The mean: 0, a constant, a linear function of the coordinates, or a constant and these
         columns of X (numbers, or names of a data frame), which are then no coordinates.
@@ -68,18 +67,13 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    parameters_ : dict
-        The estimates by name: those of the family, "length" and "variance" if they were added (the
-        lengths and the angle of an anisotropy), and "nugget", which is a variance.
+    parameters_, coef_ : dict
+        The estimates of the covariance (the nugget is a variance) and of the drift, by name.
     kernel_, length_scale_ : Kernel, and float, array or matrix
         The covariance without the nugget, for coordinates divided by the length scale:
         ``SpectralFeatures(kernel_, length_scale=length_scale_)``.
-    coef_ : dict
-        The coefficients of the drift.
-    log_likelihood_ : float
-        At the estimate: restricted, or of Vecchia's approximation, as fitted.
-    converged_ : bool
-        False if the fit was interrupted; the estimate is then the best so far.
+    log_likelihood_, converged_ : float, bool
+        The logarithm of the likelihood that was fitted; False if the fit was interrupted.
 
     References
     ----------
@@ -135,183 +129,128 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         if self.method not in _METHODS:
             raise ParameterError(f"method = {self.method!r} must be one of {', '.join(_METHODS)}.")
-        family = make_family(self.family)
-        check_anisotropy(family, self.anisotropy)
-        self._data = data = Data.read(
-            X, y, noise, self.drift, has_nugget=self.nugget, keep_units=family.pinned
-        )
-        self.n_features_in_ = len(data.layout.coordinates) + len(data.layout.drift_columns)
-        if data.layout.names is not None:
-            self.feature_names_in_ = np.array(data.layout.names, dtype=object)
-        n, dim = data.X.shape
-        self._family, self.n_neighbors_ = family, self._checked_neighbors(n)
-        self._model = Model(
-            family,
-            dim,
-            definite_bounds(family, dim),
-            self.anisotropy,
-            self.nugget,
-            unit_z=data.unit_z,
-            unit_k=data.unit_y**2,
-            nearest=data.nearest,
-            spread=data.spread,
-        )
-        self._likelihood = self._make_likelihood(None)
-        self.variogram_ = None
+        self._data = data = Data.read(X, y, noise, self.drift, has_nugget=self.nugget)
+        self.n_features_in_ = len(data.names)
+        if hasattr(X, "columns"):
+            self.feature_names_in_ = np.array(data.names, dtype=object)
+        (n, dim), family = data.X.shape, make_family(self.family)
+        neighbors: Any = self.n_neighbors
+        if neighbors == "auto":
+            neighbors = None if n <= _MOST_EXACT else _NEIGHBORS
+        if neighbors is not None:
+            neighbors = min(whole_number(neighbors, "n_neighbors"), n - 1)
+        self.n_neighbors_ = neighbors
+        model = Model(CovarianceModel(family, dim, self.nugget), self.anisotropy, data.scale)
+        self._model, self.variogram_ = model, None
         if self.method == "variogram":
-            self._optimum = self._fit_variogram()
+            if self.anisotropy is not None:
+                raise ParameterError("method='variogram' fits one length: use 'reml' for several.")
+            found = empirical_variogram(data.X, data.residuals).fit(family, nugget=self.nugget)
+            self.variogram_, q = found, np.log(found.numbers)
+            self._optimum = Optimum(q, self._make_likelihood(None).loss(q)[0], True)
         else:
-            make = self._make_likelihood
-            self._optimum = maximise(make, self._model, n, whole_number(self.n_starts, "n_starts"))
+            starts = whole_number(self.n_starts, "n_starts")
+            self._optimum = maximise(self._make_likelihood, model, n, starts)
         self._finish()
         return self
-
-    def _checked_neighbors(self, n: int) -> int | None:
-        if self.n_neighbors == "auto":
-            return None if n <= _MOST_EXACT else _NEIGHBORS
-        if self.n_neighbors is None:
-            return None
-        return min(whole_number(self.n_neighbors, "n_neighbors"), n - 1)
 
     def _make_likelihood(self, rows: Any) -> Likelihood:
         """The likelihood of some rows, or of all for None; few rows have the exact one."""
         data, chosen = self._data, slice(None) if rows is None else rows
-        arguments = (
-            self._model,
-            data.X[chosen],
-            data.y[chosen],
-            data.F[chosen],
-            data.noise[chosen],
-            self.method != "ml",
-        )
-        few = rows is not None and len(rows) <= _MOST_EXACT
-        if self.n_neighbors_ is None or few:
+        columns = (data.X, data.y, data.drift.columns, data.noise)
+        arguments = (self._model, *(x[chosen] for x in columns), self.method != "ml")
+        if self.n_neighbors_ is None or (rows is not None and len(rows) <= _MOST_EXACT):
             return ExactLikelihood(*arguments)
         return VecchiaLikelihood(*arguments, m=self.n_neighbors_)
 
-    def _fit_variogram(self) -> Optimum:
-        data, model = self._data, self._model
-        if self.anisotropy is not None:
-            raise ParameterError("method='variogram' fits one length: use 'reml' with anisotropy.")
-        found = empirical_variogram(data.X * data.unit_z, data.residuals * data.unit_y).fit(
-            self._family, nugget=self.nugget
-        )
-        self.variogram_ = found
-        values = [found.parameters[f.name] / model.unit(f.name) for f in model.free]
-        q = [
-            np.log(max(v, 1e-300)) if f.is_log else v
-            for f, v in zip(model.free, values, strict=True)
-        ]
-        at_bound = np.zeros(len(q))
-        return Optimum(np.array(q), self._likelihood.loss(np.array(q))[0], True, at_bound)
-
     def _finish(self) -> None:
         q, model, data = self._optimum.q, self._model, self._data
-        self.parameters_ = model.reported(q)
-        self.kernel_, self.length_scale_ = model.kernel(q), model.length_scale(q)
-        self.nugget_ = self.parameters_.get("nugget", 0.0)
-        freedom = len(data.y) - (0 if self.method == "ml" else data.F.shape[1])
-        self.log_likelihood_ = -0.5 * self._optimum.loss - freedom * float(np.log(data.unit_y))
-        self.converged_ = self._optimum.is_complete
-        self._intervals: dict[float, dict[str, tuple[float, float]]] = {}
-        self._field: ConditionedField | None = None
-        self._system = self._make_system()
-        self.coef_ = data.coefficients(self._system[1])
+        self.parameters_, self.length_scale_ = model.parameters(q), model.length_scale(q)
+        self.kernel_, self.nugget_ = model.base.kernel(model.numbers(q)), model.nugget(q)
+        self.log_likelihood_, self.converged_ = -0.5 * self._optimum.loss, self._optimum.is_complete
+        self._likelihood = self._make_likelihood(None)
+        self._system: KrigingSystem | None = None
+        if isinstance(self._likelihood, ExactLikelihood):
+            factor = self._likelihood.factor(q)
+            self._system = KrigingSystem.of_factor(factor, data.drift.columns)
+            self._weights, self._beta = self._system.weights(data.y)
+        else:
+            self._beta, self._root = self._likelihood.coefficients(q)
+        self.coef_ = data.coefficients(self._beta)
         self._check_result()
-
-    def _make_system(self) -> tuple[KrigingSystem | None, FloatArray, FloatArray]:
-        """The exact equations or None, the coefficients, and the root of their covariance."""
-        likelihood, q = self._likelihood, self._optimum.q
-        if isinstance(likelihood, ExactLikelihood):
-            system = KrigingSystem.of_factor(likelihood.factor(q), likelihood.F)
-            weights, beta = system.weights(likelihood.y)
-            self._weights = weights
-            return system, beta, np.empty((0, 0))
-        return None, *likelihood.coefficients(q)
 
     def _check_result(self) -> None:
         """Warn of an estimate that the data do not determine; refuse one that is no covariance."""
         if not self.converged_:
             warn("The fit was interrupted: the parameters are the best so far.")
-        model, optimum, data = self._model, self._optimum, self._data
-        extent, nearest = data.extent * data.unit_z, data.nearest * data.unit_z
-        longest = np.atleast_1d(np.asarray(self.length_scale_, dtype=float))
-        lengths = np.linalg.eigvalsh(longest) if longest.ndim == 2 else longest
-        known = model.family.scaling.lengths is None or model.family.scaling.length is not None
-        for f, end in zip(model.free, optimum.at_bound, strict=True):
-            if end and not (
-                f.part in ("length", "geometry") or f.name == model.family.scaling.length
-            ):
-                which = "lower" if end < 0 else "upper"
-                value = f" ({self.parameters_[f.name]:.4g})" if f.name in self.parameters_ else ""
-                warn(f"The parameter {f.name} is at its {which} bound{value}.")
-        if known and "z" not in model.family.pinned:
-            if lengths.max() > extent:
+        model, scale, family = self._model, self._data.scale, self._model.base.family
+        ends = zip(model.names[: model.count], self._optimum.q, model.box, strict=False)
+        for name, x, (low, high) in ends:
+            if min(x - low, high - x) < _AT_BOUND:
+                which = "lower" if x - low < high - x else "upper"
                 warn(
-                    f"The length {lengths.max():.4g} is beyond the extent of the data, "
-                    f"{extent:.4g}: they do not determine it, nor the variance, but only the ratio "
-                    f"variance/length = {self.kernel_.at_zero / lengths.max():.4g}, the slope of "
-                    "the variogram at 0. A drift may be missing."
+                    f"The parameter {name} is at its {which} bound ({self.parameters_[name]:.4g})."
                 )
-            if lengths.min() < nearest:
-                warn(
-                    f"The length {lengths.min():.4g} is below the least distance of two points, "
-                    f"{nearest:.4g}: the fitted covariance of the data is independent noise."
-                )
-        if model.family.positive_definite is None:
+        # The singular values are the lengths along the axes.
+        lengths = np.linalg.svd(np.linalg.inv(model.matrix(self._optimum.q)), compute_uv=False)
+        if model.has_length and lengths.max() > scale.extent:
+            warn(
+                f"The length {lengths.max():.4g} is beyond the extent of the data, "
+                f"{scale.extent:.4g}: they do not determine it, nor the variance, but only the "
+                f"ratio variance/length = {self.kernel_.at_zero / lengths.max():.4g}, the slope of "
+                "the variogram at 0. A drift may be missing."
+            )
+        if model.has_length and lengths.min() < scale.nearest:
+            warn(
+                f"The length {lengths.min():.4g} is below the least distance of two points, "
+                f"{scale.nearest:.4g}: the fitted covariance of the data is independent noise."
+            )
+        if family.positive_definite is None:
             try:
-                found = existence(self.kernel_, model.dim).positive_definite
+                found = existence(self.kernel_, model.base.dim).positive_definite
             except TimeLimitError:
                 return
             if found is not None and found.answer is False:
                 raise ParameterError(
-                    f"The fitted kernel {self.kernel_} is not positive definite on R^{model.dim}: "
-                    f"{found.reason} Bound the parameters, family(..., name=(low, high))."
+                    f"The fitted kernel {self.kernel_} is not positive definite on "
+                    f"R^{model.base.dim}: {found.reason} Bound the parameters, "
+                    "family(..., name=(low, high))."
                 )
 
     # --- predictions --------------------------------------------------------------------------
 
-    def predict(
-        self, X: Any, *, return_std: bool = False, include_nugget: bool = False
-    ) -> FloatArray | tuple[FloatArray, FloatArray]:
+    def predict(self, X: Any, *, return_std: bool = False) -> Any:
         """The kriging mean at the rows of X, and its standard deviation with ``return_std``.
 
-        The standard deviation is that of the drift plus the field.  ``include_nugget`` adds the
-        nugget: that of a new value, which is what PyKrige and gstat return away from the data.
+        The standard deviation is that of the drift plus the field.  The variance of a new value,
+        which PyKrige and gstat return, is larger by ``nugget_``.
         """
         check_is_fitted(self)
         points, drift = self._data.at(X)
-        blocks = range(0, len(points), _BLOCK)
         parts = [
-            self._predict(points[i : i + _BLOCK], drift[i : i + _BLOCK], return_std) for i in blocks
+            self._predict(points[i : i + _BLOCK], drift[i : i + _BLOCK], return_std)
+            for i in range(0, max(len(points), 1), _BLOCK)
         ]
-        mean = np.concatenate([m for m, _ in parts] or [np.empty(0)]) * self._data.unit_y
-        if not return_std:
-            return mean
-        variance = np.concatenate([v for _, v in parts] or [np.empty(0)])
-        variance += self._model.nugget(self._optimum.q) * include_nugget
-        return mean, np.sqrt(np.maximum(variance, 0.0)) * self._data.unit_y
+        mean, variance = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return (mean, np.sqrt(np.maximum(variance, 0.0))) if return_std else mean
 
     def _predict(
         self, points: FloatArray, drift: FloatArray, with_variance: bool
     ) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance of the field at points in units of the data."""
-        model, q, likelihood = self._model, self._optimum.q, self._likelihood
-        system, beta, _ = self._system
-        if system is None:
-            near = self._nearest(points)
-            return self._from_neighbours(points, drift, near)
-        A = model.matrix(q)
-        z = cdist(likelihood.X @ A, points @ A)
+        """Mean and variance of the field at points."""
+        if self._system is None:
+            return self._from_neighbours(points, drift, self._nearest(points))
+        model, q = self._model, self._optimum.q
+        z = cdist(self._data.X @ model.matrix(q), points @ model.matrix(q))
         cross = model.covariance(q, float(z.max(initial=0.0)))(z)
-        mean = drift @ beta + cross.T @ self._weights
+        mean = drift @ self._beta + cross.T @ self._weights
         if not with_variance:
             return mean, np.zeros(len(mean))
-        return mean, system.variance(model.variance(q), cross, drift)
+        return mean, self._system.variance(model.variance(q), cross, drift)
 
     def _nearest(self, points: FloatArray, skip: int = 0) -> Any:
         """Indices of the nearest data, without the first ``skip``, in lengths of the model."""
-        A, X = self._model.matrix(self._optimum.q), self._likelihood.X
+        A, X = self._model.matrix(self._optimum.q), self._data.X
         k = min(_PREDICTION * (self.n_neighbors_ or 0) + skip, len(X))
         return KDTree(X @ A).query(points @ A, k=range(1 + skip, k + 1))[1]
 
@@ -319,9 +258,8 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self, points: FloatArray, drift: FloatArray, near: Any
     ) -> tuple[FloatArray, FloatArray]:
         """Kriging from the nearest data, with the coefficients of the drift from all data."""
-        model, q, data = self._model, self._optimum.q, self._likelihood
-        _, beta, root = self._system
-        A = model.matrix(q)
+        model, q, data = self._model, self._optimum.q, self._data
+        A, F = model.matrix(q), data.drift.columns
         X = data.X @ A
         own, others = points @ A, X[near]
         apart = np.linalg.norm(others[:, :, None] - others[:, None], axis=-1)
@@ -330,60 +268,48 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         V, c, places = covariance(apart), covariance(towards), np.arange(near.shape[1])
         V[:, places, places] = model.variance(q) + model.nugget(q) + data.noise[near]
         weights = np.linalg.solve(V, c[..., None])[..., 0]
-        rest = data.y - data.F @ beta
-        mean = drift @ beta + np.sum(weights * rest[near], axis=1)
+        rest = data.y - F @ self._beta
+        mean = drift @ self._beta + np.sum(weights * rest[near], axis=1)
         variance = model.variance(q) - np.sum(weights * c, axis=1)
-        u = drift - np.einsum("bi,bip->bp", weights, data.F[near])
-        return mean, variance + np.sum((u @ root) ** 2, axis=1)
+        u = drift - np.einsum("bi,bip->bp", weights, F[near])
+        return mean, variance + np.sum((u @ self._root) ** 2, axis=1)
 
     def sample(self, X: Any, *, n_paths: int = 1, n_components: int = 2048) -> FloatArray:
         """Paths through the data at the rows of X: shape (n_paths, rows).
 
-        A path is a draw of the drift plus the field given the data.  The first call derives the
-        spectral table of the fitted kernel.
+        A path is a draw of the drift plus the field given the data, from the spectral table of the
+        fitted kernel.
         """
         check_is_fitted(self)
-        if self._field is None or self._field.field.n_components != n_components:
-            field = GaussianField(
-                self.kernel_,
-                self._model.dim,
-                n_components=n_components,
-                random_state=self.random_state,
-            )
-            data = self._data
-            noise = np.sqrt(data.noise * data.unit_y**2 + self.nugget_)
-            self._field = field.condition(
-                self._divide(data.X),
-                data.y * data.unit_y,
-                noise=noise,
-                drift=data.F if data.F.shape[1] else None,
-            )
-        points, drift = self._data.at(X)
-        given = drift if drift.shape[1] else None
-        return self._field.sample(self._divide(points), n_paths=n_paths, drift=given)
-
-    def _divide(self, points: FloatArray) -> FloatArray:
-        """Points in units of the data, divided by the length scale."""
-        points, lengths = points * self._data.unit_z, np.asarray(self.length_scale_)
-        return points @ np.linalg.inv(lengths) if lengths.ndim == 2 else points / lengths
+        data, A = self._data, self._model.matrix(self._optimum.q)
+        field = GaussianField(
+            self.kernel_,
+            len(A),
+            n_components=n_components,
+            random_state=self.random_state,
+        )
+        known = data.drift.columns if data.columns else data.drift.kind
+        noise = np.sqrt(data.noise + self.nugget_)
+        given = field.condition(data.X @ A, data.y, noise=noise, drift=known)
+        points, drift = data.at(X)
+        return given.sample(points @ A, n_paths=n_paths, drift=drift if data.columns else None)
 
     # --- judging the fit ----------------------------------------------------------------------
 
     def cross_validate(self) -> CrossValidation:
         """Leave-one-out predictions with the fitted parameters, as :class:`CrossValidation`."""
         check_is_fitted(self)
-        data, system = self._likelihood, self._system[0]
-        if system is not None:
-            error, variance = system.leave_one_out(data.y)
-        else:
-            near = self._nearest(data.X, skip=1)
-            blocks = [slice(i, i + _BLOCK) for i in range(0, len(data.y), _BLOCK)]
-            parts = [self._from_neighbours(data.X[b], data.F[b], near[b]) for b in blocks]
-            error = data.y - np.concatenate([m for m, _ in parts])
-            variance = np.concatenate([v for _, v in parts]) + data.noise
-            variance += self._model.nugget(self._optimum.q)
-        unit = self._data.unit_y
-        return CrossValidation((data.y - error) * unit, np.sqrt(variance) * unit, error * unit)
+        data = self._data
+        if self._system is not None:
+            error, variance = self._system.leave_one_out(data.y)
+            return CrossValidation(data.y - error, np.sqrt(variance), error)
+        near = self._nearest(data.X, skip=1)
+        blocks = [slice(i, i + _BLOCK) for i in range(0, len(data.y), _BLOCK)]
+        drift = data.drift.columns
+        parts = [self._from_neighbours(data.X[b], drift[b], near[b]) for b in blocks]
+        mean, variance = (np.concatenate(each) for each in zip(*parts, strict=True))
+        std = np.sqrt(variance + data.noise + self.nugget_)
+        return CrossValidation(mean, std, data.y - mean)
 
     def intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
         """Intervals of the parameters by the likelihood ratio, by name.
@@ -394,21 +320,13 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if self.method == "variogram":
             raise ParameterError("A variogram has no likelihood: use method='reml' for intervals.")
-        if level not in self._intervals:
-            model, found = self._model, {}
-            hessian = self._likelihood.hessian(self._optimum.q)
-            for j, f in enumerate(model.free):
-                if f.part == "geometry" and self.anisotropy == "rotated":
-                    continue
-                with stage(f"finding the interval of {f.name}", has_limit=False):
-                    ends = likelihood_interval(
-                        self._likelihood, self._optimum, model.box, j, hessian, level
-                    )
-                low, high = np.exp(ends) if f.is_log or f.part == "geometry" else ends
-                unit = model.unit(f.name)
-                found[f.name] = float(low * unit), float(high * unit)
-            self._intervals[level] = found
-        return self._intervals[level]
+        model, found = self._model, {}
+        count = model.count if self.anisotropy == "rotated" else len(model.names)
+        ends = likelihood_intervals(self._likelihood, self._optimum, model.box, count, level)
+        for name, pair in zip(model.names, ends, strict=False):
+            low, high = sorted(float(np.exp(x)) ** model.base.power(name) for x in pair)
+            found[name] = low, high
+        return found
 
     def summary(self, level: float = 0.95) -> str:
         """A table of the estimates with intervals, the drift and the likelihood."""

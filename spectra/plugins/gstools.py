@@ -16,18 +16,11 @@ import numpy as np
 import sympy
 
 from spectra.base.numbers import FloatArray
-from spectra.derivation import definite_bounds
 from spectra.errors import ParameterError
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import Family, catalogue
 from spectra.plugins import import_modules
-from spectra.plugins.covariance import RadialCovariance, positive_table, radial_kernel
-from spectra.plugins.family_parameters import (
-    shape_names,
-    unit_bounds,
-    unit_parameters,
-    unit_values,
-)
+from spectra.plugins.covariance import RadialCovariance, positive_table, radial_kernel, shape_bounds
 
 __all__ = ["FamilyModel", "SpectralModel", "SumModel", "cov_model", "of"]
 
@@ -116,15 +109,12 @@ class FamilyModel(SpectralModel):
 
     def default_opt_arg(self) -> dict[str, float]:
         """The default values of the shape parameters."""
-        return dict(zip(shape_names(self.family), unit_values(self.family), strict=True))
+        return {name: float(self.family.defaults[name]) for name in self.family.shape}
 
     def default_opt_arg_bounds(self) -> dict[str, list[float]]:
         """The bounds in which the kernel is positive definite."""
-        bounds, own = definite_bounds(self.family, int(self.dim)), unit_bounds(self.family)
-        return {
-            name: [max(low, bounds[name][0]), min(high, bounds[name][1])]
-            for name, (low, high) in zip(shape_names(self.family), own, strict=True)
-        }
+        bounds = shape_bounds(self.family, int(self.dim)).tolist()
+        return dict(zip(self.family.shape, bounds, strict=True))
 
     @property
     def kernel(self) -> Kernel:
@@ -137,14 +127,12 @@ class FamilyModel(SpectralModel):
 
     @property
     def _own(self) -> dict[str, float]:
-        shape = [getattr(self, name) for name in shape_names(self.family)]
-        return unit_parameters(self.family, shape)
+        return self.family.with_shape([getattr(self, name) for name in self.family.shape])
 
     def cor(self, h: Any) -> FloatArray:
         """The correlation at distances h in units of ``len_rescaled``."""
-        own = self._own
         z = np.abs(np.asarray(h, dtype=float))
-        return self.family.values(z, own) / self.family.at_zero(own)
+        return self.family.values(z, self._own) / self.family.at_zero(self._own)
 
 
 def cov_model(kernel: Kernel | Family | str, dim: int = 3, **options: Any) -> SpectralModel:

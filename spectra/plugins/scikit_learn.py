@@ -18,17 +18,12 @@ from sklearn.gaussian_process.kernels import Hyperparameter, Kernel, StationaryK
 from spectra.base.numbers import FloatArray
 from spectra.errors import ParameterError
 from spectra.kernels.catalogue import Family
-from spectra.plugins.covariance import RadialCovariance, radial_kernel
-from spectra.plugins.family_parameters import (
-    FamilyCovariance,
-    unit_bounds,
-    unit_parameters,
-    unit_values,
-)
+from spectra.plugins.covariance import RadialCovariance, check_shape, radial_kernel
+from spectra.plugins.covariance import shape_bounds as bounds_of_shape
 
 __all__ = ["RadialGPKernel"]
 
-_STEP = 1e-4  # of differences: an error of 1e-8
+_STEP = 1e-4  # of differences in theta: an error of 1e-8
 
 
 @final
@@ -74,13 +69,11 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
         shape: Any = None,
         shape_bounds: Any = None,
     ) -> None:
-        self.kernel = kernel
-        is_family = isinstance(kernel, Family)
-        # scikit-learn copies a kernel with the values that it finds here.
-        self.shape = unit_values(kernel) if is_family and shape is None else shape
-        self.shape_bounds = shape_bounds
-        if is_family and shape_bounds is None:
-            self.shape_bounds = unit_bounds(kernel)
+        self.kernel, self.shape, self.shape_bounds = kernel, shape, shape_bounds
+        if isinstance(kernel, Family) and shape is None:
+            # scikit-learn copies a kernel with the values that it finds here.
+            self.shape = np.array([float(kernel.defaults[name]) for name in kernel.shape])
+            self.shape_bounds = bounds_of_shape(kernel) if shape_bounds is None else shape_bounds
         self.length_scale = length_scale
         self.length_scale_bounds = length_scale_bounds
 
@@ -98,9 +91,9 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
     @property
     def hyperparameter_shape(self) -> Any:
         """The parameters of a family, as scikit-learn declares them; fixed for other kernels."""
-        if not isinstance(self.kernel, Family) or not np.size(self.shape):
-            return Hyperparameter("shape", "numeric", "fixed")
-        return Hyperparameter("shape", "numeric", self.shape_bounds, np.size(self.shape))
+        is_fixed = not np.size(self.shape) or self.shape is None
+        bounds = "fixed" if is_fixed else self.shape_bounds
+        return Hyperparameter("shape", "numeric", bounds, 1 if is_fixed else np.size(self.shape))
 
     def __call__(
         self, X: ArrayLike, Y: ArrayLike | None = None, eval_gradient: bool = False
@@ -109,31 +102,32 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
         X = np.atleast_2d(np.asarray(X, dtype=float))
         if Y is not None and eval_gradient:
             raise ParameterError("The gradient is available for Y = None only.")
-        covariance, lengths = self._covariance(X.shape[1])
+        lengths = self._lengths(X.shape[1])
         rows = X / lengths
         other = rows if Y is None else np.atleast_2d(np.asarray(Y, dtype=float)) / lengths
         s = cdist(rows, other, "sqeuclidean")
+        if isinstance(self.kernel, Family):
+            check_shape(self.kernel, self.shape, X.shape[1])
+            values = self.kernel.values(np.sqrt(s), self.kernel.with_shape(self.shape))
+            return (values, self._differences(X)) if eval_gradient else values
+        covariance = RadialCovariance.of(self.kernel, X.shape[1])
         values = covariance.values(s)
         if not eval_gradient:
             return values
-        slopes = [self._gradient(covariance, rows, s)]
-        if not self.hyperparameter_shape.fixed:
-            slopes.append(self._shape_gradient(np.sqrt(s)))
-        return values, np.concatenate(slopes, axis=2)
+        return values, self._gradient(covariance, rows, s)
 
-    def _shape_gradient(self, z: FloatArray) -> FloatArray:
-        """Differences in the logarithms of the parameters of the family."""
-        columns = []
-        for step in _STEP * np.eye(np.size(self.shape)):
-            up, down = (
-                self.kernel.values(z, unit_parameters(self.kernel, self.shape * np.exp(e)))
-                for e in (step, -step)
-            )
-            columns.append((up - down) / (2 * _STEP))
-        return np.stack(columns, axis=2)
+    def _differences(self, X: FloatArray) -> FloatArray:
+        """The gradient of the matrix of a family in theta."""
+        sides = []
+        for step in (*_STEP * np.eye(len(self.theta)), *-_STEP * np.eye(len(self.theta))):
+            near = self.clone_with_theta(self.theta + step)
+            z = cdist(X / near.length_scale, X / near.length_scale)
+            sides.append(self.kernel.values(z, self.kernel.with_shape(near.shape)))
+        up, down = np.array(sides).reshape(2, -1, len(X), len(X))
+        return np.moveaxis((up - down) / (2 * _STEP), 0, 2)
 
     def _gradient(
-        self, covariance: RadialCovariance | FamilyCovariance, rows: FloatArray, s: FloatArray
+        self, covariance: RadialCovariance, rows: FloatArray, s: FloatArray
     ) -> FloatArray:
         if self.hyperparameter_length_scale.fixed:
             return np.empty((*s.shape, 0))
@@ -143,21 +137,19 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
         squares = (rows[:, None, :] - rows[None, :, :]) ** 2
         return np.asarray(-2.0 * derivative[:, :, None] * squares)
 
-    def _covariance(self, dim: int) -> tuple[RadialCovariance | FamilyCovariance, FloatArray]:
+    def _lengths(self, dim: int) -> FloatArray:
         lengths = np.asarray(self.length_scale, dtype=float)
         if lengths.shape not in ((), (dim,)) or not np.all((lengths > 0) & (lengths < np.inf)):
             raise ParameterError(
                 f"length_scale = {self.length_scale!r}: give a positive number, or one for each of "
                 f"the {dim} columns."
             )
-        if isinstance(self.kernel, Family):
-            return FamilyCovariance.of(self.kernel, self.shape, dim), lengths
-        return RadialCovariance.of(self.kernel, dim), lengths
+        return lengths
 
     def diag(self, X: ArrayLike) -> FloatArray:
         """k(0) for each row."""
         if isinstance(self.kernel, Family):
-            at_zero = self.kernel.at_zero(unit_parameters(self.kernel, self.shape))
+            at_zero = self.kernel.at_zero(self.kernel.with_shape(self.shape))
         else:
             at_zero = radial_kernel(self.kernel).at_zero
         return np.full(len(np.atleast_2d(np.asarray(X))), at_zero)

@@ -16,7 +16,7 @@ from scipy.optimize import least_squares
 from scipy.spatial import KDTree
 
 from spectra.base.numbers import FloatArray, real_array, whole_number
-from spectra.derivation import definite_bounds
+from spectra.derivation import CovarianceModel, DataScale
 from spectra.errors import DataError, ParameterError
 from spectra.kernels import Kernel
 from spectra.kernels.catalogue import Family, family
@@ -28,31 +28,14 @@ __all__ = ["EmpiricalVariogram", "VariogramFit", "empirical_variogram"]
 _CUTOFF, _BINS = 1.0 / 3.0, 15
 # Points whose pairs are in memory at a time.
 _BLOCK = 500
-# Weights of the classes by name, from their distances and their numbers of pairs.
-_WEIGHTS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
-    "pairs/h^2": lambda h, n: n / h**2,
-    "pairs": lambda h, n: n,
-    "equal": lambda h, n: np.ones_like(h),
-}
-# Starts of a fit: the length as a part of the largest distance. Box of the lengths, in units of the
-# largest distance, and of other parameters, unless their own bounds are narrower.
-_STARTS, _LENGTHS, _SHAPES = (0.1, 0.3, 0.6, 1.0, 2.0), (1e-3, 20.0), (0.05, 20.0)
+# Starts of a fit: the length as a part of the largest distance; the nugget's part.
+_STARTS, _RATIO = (0.1, 0.3, 0.6, 1.0, 2.0), 0.2
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class EmpiricalVariogram:
-    """Half the mean squared differences of values in classes of distances.
-
-    Attributes
-    ----------
-    distances, values : ndarray of shape (classes,)
-        The mean distance of the pairs of each class, and the estimate of the variogram.
-    counts : ndarray of shape (classes,)
-        Numbers of pairs.
-    dim : int
-        Dimension of the points.
-    """
+    """The variogram of data in R^dim: mean distances, estimates and numbers of pairs of classes."""
 
     distances: FloatArray
     values: FloatArray
@@ -65,18 +48,14 @@ class EmpiricalVariogram:
             f"{int(self.counts.sum())} pairs)"
         )
 
-    def fit(
-        self, source: Family | str, *, weights: str = "pairs/h^2", nugget: bool = True
-    ) -> VariogramFit:
-        """Fit a family with a nugget by weighted least squares, from several starts.
+    def fit(self, source: Family | str, *, nugget: bool = True) -> VariogramFit:
+        """Fit a family by least squares with the weights pairs/distance^2, as gstat does.
 
         Parameters
         ----------
         source : Family or str
             A family, a name of the catalogue or a formula with free symbols.  If it has no
             parameter that scales the distance, or the variance, this parameter is added.
-        weights : {"pairs/h^2", "pairs", "equal"}
-            The weights of the classes; the first is gstat's default.
         nugget : bool
             Whether a constant at positive distances is fitted.
 
@@ -85,50 +64,24 @@ class EmpiricalVariogram:
         >>> import numpy as np, spectra as sp
         >>> X = np.random.default_rng(0).uniform(0, 9, (200, 2))
         >>> y = np.sin(X[:, 0]) + np.cos(X[:, 1])
-        >>> fit = sp.empirical_variogram(X, y).fit("gaussian")
-        >>> sorted(fit.parameters)
+        >>> sorted(sp.empirical_variogram(X, y).fit("gaussian").parameters)
         ['length', 'nugget', 'variance']
         """
-        if weights not in _WEIGHTS:
-            raise ParameterError(f"weights = {weights!r} must be one of {', '.join(_WEIGHTS)}.")
-        chosen = family(source)
-        scaling, bounds = chosen.scaling, definite_bounds(chosen, self.dim)
-        unit_z, unit_k = float(self.distances[-1]), float(np.average(self.values))
-        if not unit_k > 0.0:
+        model = CovarianceModel(family(source), self.dim, nugget)
+        scale = DataScale(self.distances[-1], self.distances[0], float(np.mean(self.values)))
+        if not scale.variance > 0.0:
             raise DataError("The variogram is 0 everywhere, because all values are equal.")
-        names, low, high, unit = [], [], [], []
-        for name, (least, most) in bounds.items():
-            size = unit_z ** scaling.exponent("z", name) * unit_k ** scaling.exponent("k", name)
-            box = (1e-6, 1e6) if size != 1.0 else _SHAPES
-            names.append(name)
-            unit.append(size)
-            low.append(max(least / size, box[0] if least >= 0 else least / size))
-            high.append(min(most / size, box[1]))
-        for name, known, size, box in (
-            ("length", scaling.lengths or "z" in chosen.pinned, unit_z, _LENGTHS),
-            ("variance", scaling.variances or "k" in chosen.pinned, unit_k, (0.0, 1e6)),
-            ("nugget", not nugget, unit_k, (0.0, 1e6)),
-        ):
-            if not known:
-                names, unit = [*names, name], [*unit, size]
-                low, high = [*low, box[0]], [*high, box[1]]
-        sizes, root = np.array(unit), np.sqrt(_WEIGHTS[weights](self.distances, self.counts))
+        root, bounds = np.sqrt(self.counts) / self.distances, model.box(scale)
 
-        def residuals(x: FloatArray) -> FloatArray:
-            model = _model(chosen, dict(zip(names, x * sizes, strict=True)), self.distances)
-            return root * (model - self.values)
+        def residuals(p: FloatArray) -> FloatArray:
+            return root * (VariogramFit(self, model, p)(self.distances) - self.values)
 
-        runs = []
-        for start in _STARTS:
-            x = [_start(chosen, scaling, name, start) for name in names]
-            inside = np.clip(x, np.add(low, 1e-9), np.subtract(high, 1e-9))
-            runs.append(
-                least_squares(residuals, inside, bounds=(low, high), x_scale="jac", xtol=1e-13,
-                              ftol=1e-14, gtol=1e-14, max_nfev=1000)
-            )  # fmt: skip
-        best = min(runs, key=lambda run: run.cost)
-        found = dict(zip(names, (best.x * sizes).tolist(), strict=True))
-        return VariogramFit(self, chosen, found, 2.0 * float(best.cost))
+        runs = [
+            least_squares(residuals, model.start(scale, fraction, _RATIO), bounds=bounds.T,
+                          x_scale="jac", xtol=1e-13, ftol=1e-14, gtol=1e-14, max_nfev=1000)
+            for fraction in _STARTS
+        ]  # fmt: skip
+        return VariogramFit(self, model, min(runs, key=lambda run: run.cost).x)
 
     def plot(self, *, path: str | PathLike[str] | None = None) -> Any:
         """Draw the classes; save the picture if ``path`` is given, else return the axes."""
@@ -138,37 +91,31 @@ class EmpiricalVariogram:
 @final
 @dataclass(frozen=True, eq=False)
 class VariogramFit:
-    """A family fitted to an empirical variogram.
-
-    Attributes
-    ----------
-    empirical : EmpiricalVariogram
-    family : Family
-    parameters : dict
-        The fitted values by name, with "length" and "variance" if they were added, and "nugget".
-    loss : float
-        The weighted sum of squares.
-    """
+    """A family fitted to an empirical variogram; ``numbers`` are those of ``model.names``."""
 
     empirical: EmpiricalVariogram
-    family: Family
-    parameters: dict[str, float]
-    loss: float
+    model: CovarianceModel
+    numbers: FloatArray
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The fitted values by name, with "length" and "variance" if they were added."""
+        return self.model.parameters(self.numbers)
 
     def __repr__(self) -> str:
         found = ", ".join(f"{name} = {value:.6g}" for name, value in self.parameters.items())
-        return f"VariogramFit({self.family.id or self.family.formula}: {found})"
+        return f"VariogramFit({self.model.family.id or self.model.family.formula}: {found})"
 
     def __call__(self, z: ArrayLike) -> FloatArray:
         """The fitted variogram at distances z, with the nugget at z > 0."""
-        return _model(self.family, self.parameters, real_array(z, "z"))
+        z, p = real_array(z, "z"), self.numbers
+        decrease = self.model.at_zero(p) - self.model.covariance(p)(z / self.model.length(p))
+        return np.where(z > 0.0, decrease + self.model.nugget(p), 0.0)
 
     @property
     def kernel(self) -> Kernel:
         """The fitted covariance without the nugget."""
-        own = {n: self.parameters[n] for n in self.family.defaults}
-        kernel = self.family(**own) * _added(self.family, self.parameters, "variance")
-        return kernel.rescale(_added(self.family, self.parameters, "length"))
+        return self.model.kernel(self.numbers).rescale(self.model.length(self.numbers))
 
     def plot(self, *, path: str | PathLike[str] | None = None) -> Any:
         """Draw the classes and the fitted curve; save the picture if ``path`` is given."""
@@ -181,7 +128,7 @@ def empirical_variogram(
     *,
     estimator: str = "matheron",
     cutoff: float | None = None,
-    bins: int | ArrayLike = _BINS,
+    bins: int = _BINS,
 ) -> EmpiricalVariogram:
     """Estimate the variogram of values at points.
 
@@ -195,12 +142,8 @@ def empirical_variogram(
         Half the mean square of the differences, or the robust estimator of Cressie and Hawkins.
     cutoff : float, optional
         The largest distance; by default a third of the diagonal of the bounding box, as in gstat.
-    bins : int or array_like
-        The number of classes of equal width, or their edges.  A class includes its upper edge.
-
-    Returns
-    -------
-    EmpiricalVariogram
+    bins : int
+        The number of classes of equal width.  A class includes its upper edge.
 
     References
     ----------
@@ -227,28 +170,23 @@ def empirical_variogram(
     if estimator not in ("matheron", "cressie"):
         raise ParameterError(f"estimator = {estimator!r} must be 'matheron' or 'cressie'.")
     end = _CUTOFF * float(np.linalg.norm(np.ptp(points, axis=0))) if cutoff is None else cutoff
-    edges = (
-        np.linspace(0.0, end, whole_number(bins, "bins") + 1)
-        if np.ndim(bins) == 0
-        else real_array(bins, "bins")
-    )
-    if edges.ndim != 1 or not np.all(np.diff(edges) > 0):
-        raise ParameterError("The edges of the classes must ascend, and the points must differ.")
+    if not 0.0 < end < np.inf:
+        raise ParameterError(f"The largest distance is {end:g}: it must be positive.")
+    edges = np.linspace(0.0, end, whole_number(bins, "bins") + 1)
     counts, sums, distances = np.zeros((3, len(edges) - 1))
-    tree = KDTree(points)
+    power, tree = 2.0 if estimator == "matheron" else 0.5, KDTree(points)
     for first in range(0, len(points), _BLOCK):
         block = KDTree(points[first : first + _BLOCK])
-        pairs = block.sparse_distance_matrix(tree, edges[-1], output_type="coo_matrix")
-        i, j, z = pairs.row + first, pairs.col, pairs.data
-        keep = (i < j) & (z > edges[0])
-        i, j, z = i[keep], j[keep], z[keep]
+        pairs = block.sparse_distance_matrix(tree, end, output_type="coo_matrix")
+        keep = (pairs.row + first < pairs.col) & (pairs.data > 0.0)
+        i, j, z = pairs.row[keep] + first, pairs.col[keep], pairs.data[keep]
         place = np.searchsorted(edges, z, side="left") - 1
-        size = np.abs(values[i] - values[j]) ** (2.0 if estimator == "matheron" else 0.5)
+        size = np.abs(values[i] - values[j]) ** power
         for total, weight in ((counts, None), (sums, size), (distances, z)):
             total += np.bincount(place, weight, minlength=len(counts))
     used = counts > 0
     if not used.any():
-        raise DataError(f"No two points are at most {edges[-1]:.6g} apart: give a larger cutoff.")
+        raise DataError(f"No two points are at most {end:.6g} apart: give a larger cutoff.")
     counts, sums, distances = counts[used], sums[used], distances[used]
     gamma = 0.5 * sums / counts
     if estimator == "cressie":
@@ -271,31 +209,9 @@ def draw_variogram(
     axes.scatter(empirical.distances, empirical.values, s=10 + 60 * share, label="data")
     if model is not None:
         z = np.linspace(1e-6, 1.05, 400) * float(empirical.distances[-1])
-        axes.plot(z, model(z), color="C3", label=getattr(model, "label", "fit"))
+        axes.plot(z, model(z), color="C3", label="fit")
         axes.legend(frameon=False)
     axes.set(xlabel="distance", ylabel="variogram", xlim=(0, None), ylim=(0, None))
     if path is not None:
         axes.figure.savefig(path, dpi=110)
     return axes
-
-
-def _model(chosen: Family, parameters: dict[str, float], z: FloatArray) -> FloatArray:
-    """The variogram of a family with added parameters and a nugget."""
-    own = {name: parameters[name] for name in chosen.defaults}
-    decrease = chosen.at_zero(own) - chosen.values(z / _added(chosen, parameters, "length"), own)
-    nugget = np.where(z > 0.0, parameters.get("nugget", 0.0), 0.0)
-    return _added(chosen, parameters, "variance") * decrease + nugget
-
-
-def _added(chosen: Family, parameters: dict[str, float], name: str) -> float:
-    """The value of a length or variance that was added to the family; 1 if it has its own."""
-    return 1.0 if name in chosen.defaults else parameters.get(name, 1.0)
-
-
-def _start(chosen: Family, scaling: Any, name: str, fraction: float) -> float:
-    """The start of a parameter in its unit; lengths are a fraction of the largest distance."""
-    own = float(chosen.defaults.get(name, 1.0))
-    added = {"length": fraction, "variance": 0.8, "nugget": 0.2}
-    if name not in chosen.defaults:
-        return added[name]
-    return own * fraction ** scaling.exponent("z", name)

@@ -60,4 +60,4 @@ def compute() -> dict[str, tuple[list[float], list[float]]]:
 
 
 if __name__ == "__main__":
-    FILE.write_text(json.dumps(compute(), indent=1) + "\n", encoding="utf-8")
+    FILE.write_text(json.dumps(compute()) + "\n", encoding="utf-8")

@@ -44,7 +44,7 @@ def test_a_fit_of_exact_values_finds_the_parameters() -> None:
     exact = sp.empirical_variogram(z[:, None], z, cutoff=4)
     values = 0.2 + 1.7 * (1 - kernel(exact.distances))
     made = type(exact)(exact.distances, values, exact.counts, 2)
-    found = made.fit("matern", weights="equal")
+    found = made.fit("matern")
     expected = {"nu": 1.5, "length": 0.8, "variance": 1.7, "nugget": 0.2}
     assert found.parameters == pytest.approx(expected, rel=1e-4)
     assert found(0.0) == 0.0

@@ -2,12 +2,13 @@
 
 A family is called with the values of its parameters to get a kernel.  The entries of the catalogue
 are families, and ``family`` (in ``reading``) makes one of any formula.  Fits evaluate a family in
-doubles (:meth:`Family.values`), and ask which parameters scale z or k (:attr:`Family.scaling`).
+doubles (:meth:`Family.values`), and ask which parameters scale z or k (:attr:`Family.exponents`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from importlib import import_module
@@ -25,15 +26,14 @@ from spectra.formula.text import Parser, normalize_text
 from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel, radial, zonal
 
-__all__ = ["DIMENSION", "Family", "Parameter", "Scaling", "bounded_parameter", "parameter_symbol"]
+__all__ = ["DIMENSION", "Family", "Parameter", "bounded_parameter", "parameter_symbol"]
 
 #: The dimension d in the conditions of a family.
 DIMENSION = sympy.Symbol("d", integer=True, positive=True)
-# Points at which scaling is found, the step of its differences, and the largest residual, relative
-# to the largest |k|: the differences are exact to 1e-9 where the family is smooth.
+# Exponents of scaling: points, the step of differences (exact to 1e-9 where the family is smooth),
+# and the largest residual, relative to the largest |k|.
 _POINTS, _STEP, _RESIDUAL = 60, 1e-4, 1e-6
-# Values of parameters at these points: between these multiples of the default.
-_SPREAD = 1.5
+_SPREAD = 1.5  # random values of parameters are between the default divided and multiplied by this
 
 
 class Parameter(NamedTuple):
@@ -47,32 +47,6 @@ class Parameter(NamedTuple):
     default: Any
     condition: Any
     meaning: str
-
-
-class Scaling(NamedTuple):
-    """How parameters scale a family: k(c z; c^w p) = k(z; p) and k(z; c^v p) = c k(z; p).
-
-    ``lengths`` has the exponents w and ``variances`` the exponents v by name; None if there are no
-    such exponents.  If one parameter has an exponent, it is the length or the variance (or a power
-    of it, such as the rate b of exp(-b*z)).
-    """
-
-    lengths: dict[str, float] | None
-    variances: dict[str, float] | None
-
-    @property
-    def length(self) -> str | None:
-        """The parameter that only scales z, or None."""
-        return _single(self.lengths)
-
-    @property
-    def variance(self) -> str | None:
-        """The parameter that only scales k, or None."""
-        return _single(self.variances)
-
-    def exponent(self, of: str, name: str) -> float:
-        """The exponent of a parameter when z or k (``of``) is multiplied; 0 if there is none."""
-        return ((self.lengths if of == "z" else self.variances) or {}).get(name, 0.0)
 
 
 @final
@@ -220,38 +194,27 @@ class Family:
                 f"{self._subject} has no free parameter {unknown[0]!r}; it has "
                 f"{', '.join(self.defaults) or 'none'}."
             )
-        free, fixed = [], list(self.fixed)
+        free, fixed, pinned = [], list(self.fixed), list(self.pinned)
         for p in self.parameters:
             value = given.get(p.name, p)
             if value is p:
                 free.append(p)
-            elif isinstance(value, tuple | list) and not isinstance(p.default, tuple):
-                free.append(_narrowed(p, value, self._subject))
+            elif np.shape(value) == (2,) and not isinstance(p.default, tuple):
+                low, high = _interval(p.condition, p.name, self._subject)
+                ends = max(low, float(value[0] or 0)), min(high, float(value[1] or np.inf))
+                free.append(bounded_parameter(p.name, *ends, p.default, p.meaning))
             else:
                 fixed.append((p.name, _exact_value(p, value, self._subject)))
-        numbers = [name for name, _ in fixed[len(self.fixed) :]]
-        pinned = [of for of in ("z", "k") if any(self._scales(of, name) for name in numbers)]
-        return replace(
-            self, parameters=tuple(free), fixed=tuple(fixed), pinned=(*self.pinned, *pinned)
-        )
-
-    def _scales(self, of: str, name: str) -> bool:
-        """Whether a parameter scales z or k; False if that is not known."""
-        try:
-            return bool(self.scaling.exponent(of, name))
-        except ParameterError:  # a sequence, or a formula that is not known
-            return False
+                with suppress(ParameterError):  # a sequence, or a formula that is not known
+                    pinned += [of for of, e in self.exponents.items() if p.name in e]
+        return replace(self, parameters=tuple(free), fixed=tuple(fixed), pinned=tuple(pinned))
 
     # --- as a function of its parameters ----------------------------------------------------
 
     @cached_property
     def symbols(self) -> dict[str, sympy.Symbol]:
         """The sympy symbols of the free parameters in formulas, by name."""
-        bounds = self.bounds()
-        return {
-            name: sympy.Symbol(name, positive=True) if low >= 0 else parameter_symbol(name)
-            for name, (low, _) in bounds.items()
-        }
+        return {name: sympy.Symbol(name, positive=True) for name in self.defaults}
 
     @cached_property
     def profile(self) -> tuple[sympy.Expr, sympy.Expr] | None:
@@ -274,36 +237,24 @@ class Family:
         return expr, sympy.sympify(support)
 
     def bounds(self, dim: int | None = None) -> dict[str, tuple[float, float]]:
-        """The bounds of each free parameter, those of a positive definite kernel if dim is given.
+        """The bounds of each free parameter, in which a named kernel is positive definite on R^dim.
 
-        Only the condition of a named kernel is used for the latter;
-        :func:`spectra.derivation.definite_bounds` asks for a verdict where there is none.
+        :func:`spectra.derivation.definite_bounds` asks for a verdict if there is no condition.
         """
-        bounds = {p.name: _interval(p.condition, p.name, self._subject) for p in self.parameters}
-        condition = self.positive_definite_for(**dict(self.fixed)) if dim is not None else None
-        if condition is None or condition == sympy.true:
-            return bounds
-        condition = condition.subs(DIMENSION, dim)
-        if condition == sympy.false:
-            raise ParameterError(
-                f"{self._subject} is not positive definite on R^{dim} for any value of its "
-                f"parameters: the condition is {self.positive_definite}."
-            )
-        names = sorted(str(s) for s in condition.free_symbols)
-        if len(names) > 1:
-            raise ParameterError(
-                f"{self._subject} is positive definite on R^{dim} if {condition}, which couples "
-                f"{' and '.join(names)}. Fix one of them: family(..., {names[0]}=1)."
-            )
-        for name in names:
-            low, high = _interval(condition, name, self._subject)
-            bounds[name] = max(low, bounds[name][0]), min(high, bounds[name][1])
-            if not bounds[name][0] <= bounds[name][1]:
-                raise ParameterError(
-                    f"{self._subject} is positive definite on R^{dim} if {condition}, which its "
-                    f"bounds of {name} exclude."
-                )
-        return bounds
+        known: Any = sympy.true
+        if dim is not None and self.positive_definite is not None:
+            known = self.positive_definite_for(**dict(self.fixed)).subs(DIMENSION, dim)
+        names = sorted(str(symbol) for symbol in known.free_symbols)
+        if known == sympy.false or len(names) > 1:
+            fix = f"if {known}: fix {names[0]}, such as {names[0]}=1" if names else "for no value"
+            raise ParameterError(f"{self._subject} is positive definite on R^{dim} {fix}.")
+        found = {}
+        for p in self.parameters:
+            condition = p.condition
+            if p.name in names:
+                condition = sympy.sympify(condition, strict=True) & known
+            found[p.name] = _interval(condition, p.name, self._subject)
+        return found
 
     def values(self, z: FloatArray, parameters: Mapping[str, float]) -> FloatArray:
         """k(z; parameters) in doubles: for many distances at many values of the parameters.
@@ -368,28 +319,56 @@ class Family:
         return lambda *p: function(0.0, *p)
 
     @cached_property
-    def scaling(self) -> Scaling:
-        """The exponents of the parameters when z or k is multiplied by a number.
+    def exponents(self) -> dict[str, dict[str, float]]:
+        """How parameters scale: k(c z; c^w p) = k(z; p) ("z": w), k(z; c^v p) = c k(z; p) ("k": v).
 
-        They solve z k_z + sum w_i p_i k_(p_i) = 0 and sum v_i p_i k_(p_i) = k, linear equations
-        at random z and p; the derivatives are differences.
+        The exponents that are not 0 by name; none if there are no such numbers.  They solve
+        z k_z + sum w_i p_i k_(p_i) = 0 and sum v_i p_i k_(p_i) = k, linear equations at random z
+        and p; the derivatives are differences.
         """
-        rng, names = np.random.default_rng(0), list(self.defaults)
+        rng, names, h = np.random.default_rng(0), list(self.defaults), np.exp(_STEP)
         rows, by_z, k = [], [], []
         for _ in range(_POINTS // 10):
-            p = self.random_values(rng)
-            z = rng.uniform(0.05, 2.0, 10)
-            h = np.exp(_STEP)
+            p, z = self.random_values(rng), rng.uniform(0.05, 2.0, 10)
             k.append(self.values(z, p))
             by_z.append((self.values(z * h, p) - self.values(z / h, p)) / (2 * _STEP))
             moved = [
                 self.values(z, p | {n: p[n] * h}) - self.values(z, p | {n: p[n] / h}) for n in names
             ]
             rows.append(np.array(moved).reshape(len(names), len(z)).T / (2 * _STEP))
-        matrix, value = np.concatenate(rows), np.concatenate(k)
-        return Scaling(
-            *(_exponents(names, matrix, b, value) for b in (-np.concatenate(by_z), value))
-        )
+        matrix, size = np.concatenate(rows), np.concatenate(k)
+        found = {}
+        for of, right in (("z", -np.concatenate(by_z)), ("k", size)):
+            # Multiples of 1/12, such as the 1/2 of exp(-z**2/s).
+            solved = np.round(12 * np.linalg.lstsq(matrix, right, rcond=1e-8)[0]) / 12
+            is_exact = np.abs(matrix @ solved - right).max() <= _RESIDUAL * np.abs(size).max()
+            pairs = zip(names, solved.tolist(), strict=True)
+            found[of] = {n: e for n, e in pairs if e} if is_exact else {}
+        return found
+
+    @cached_property
+    def length(self) -> str | None:
+        """The parameter that only scales z, else "length"; None if several or a fixed one do."""
+        return self._only("z", "length")
+
+    @cached_property
+    def variance(self) -> str | None:
+        """The parameter that only scales k, else "variance"; None if several or a fixed one do."""
+        return self._only("k", "variance")
+
+    def _only(self, of: str, added: str) -> str | None:
+        names = self.exponents[of]
+        return None if of in self.pinned or len(names) > 1 else next(iter(names), added)
+
+    @property
+    def shape(self) -> tuple[str, ...]:
+        """The free parameters that are neither the length nor the variance."""
+        return tuple(name for name in self.defaults if name not in (self.length, self.variance))
+
+    def with_shape(self, values: Any) -> dict[str, float]:
+        """The parameters with these values of the shape, unit length and unit variance."""
+        ones = dict.fromkeys(self.defaults, 1.0)
+        return ones | dict(zip(self.shape, map(float, np.atleast_1d(values)), strict=True))
 
     def random_values(self, rng: np.random.Generator) -> dict[str, float]:
         """Values of the parameters inside their bounds: near the defaults, moved from a bound."""
@@ -425,48 +404,31 @@ def parameter_symbol(name: str) -> sympy.Symbol:
     return sympy.Symbol(name, real=True)
 
 
-def bounded_parameter(name: str, low: Any, high: Any, meaning: str = "a free symbol") -> Parameter:
-    """A parameter between two numbers, or above 0 if neither is given; its default is inside."""
-    x = parameter_symbol(name)
-    least = sympy.Integer(0) if low is None else exact_parameter(name, low)
-    condition = x > least if least == 0 else x >= least
-    if high is None or high == np.inf:
-        return Parameter(name, sympy.Max(1, 2 * least), condition, meaning)
-    most = exact_parameter(name, high)
-    if not least < most:
+def bounded_parameter(
+    name: str, low: float = 0.0, high: float = np.inf, default: Any = 1, meaning: str = "a symbol"
+) -> Parameter:
+    """A parameter between two numbers; the default is moved inside."""
+    if not low < high:
         raise ParameterError(f"The bounds ({low}, {high}) of {name} are not in ascending order.")
-    default = 1 if least < 1 < most else (least + most) / 2
-    return Parameter(name, sympy.sympify(default), condition & (x <= most), meaning)
-
-
-def _narrowed(parameter: Parameter, bounds: Any, subject: str) -> Parameter:
-    """The parameter within further bounds (low, high)."""
-    if len(bounds) != 2:
-        raise ParameterError(
-            f"{parameter.name} = {bounds!r}: give a number, or bounds as (low, high)."
-        )
-    low, high = _interval(parameter.condition, parameter.name, subject)
-    given = [None if b in (None, np.inf) else b for b in bounds]
-    least = low if given[0] is None else max(low, float(given[0]))
-    most = high if given[1] is None else min(high, float(given[1]))
-    new = bounded_parameter(parameter.name, least, most, parameter.meaning)
-    inside = new.condition.subs(parameter_symbol(parameter.name), parameter.default) == sympy.true
-    return new._replace(default=parameter.default) if inside else new
+    x, least = parameter_symbol(name), exact_parameter(name, low)
+    condition = x > 0 if low == 0.0 else x >= least
+    if high < np.inf:
+        condition &= x <= exact_parameter(name, high)
+    if not low < default < high:
+        default = 2 * least if high == np.inf else (least + exact_parameter(name, high)) / 2
+    return Parameter(name, sympy.sympify(default), condition, meaning)
 
 
 def _interval(condition: Any, name: str, subject: str) -> tuple[float, float]:
-    """The ends of the numbers that satisfy a condition."""
-    if condition is True:  # a sequence of numbers
-        values: Any = None
-    else:
-        try:
-            values = sympy.sympify(condition, strict=True).as_set()
-        except (NotImplementedError, TypeError, ValueError):
-            values = None
-    if not isinstance(values, sympy.Interval):
+    """The ends of the positive numbers that satisfy a condition (True for sequences)."""
+    try:
+        values = sympy.sympify(condition, strict=True).as_set()
+    except (AttributeError, NotImplementedError, TypeError, ValueError):
+        values = None
+    if condition is True or not isinstance(values, sympy.Interval) or values.inf < 0:
         raise ParameterError(
-            f"The parameter {name} of {subject} is not a number from an interval ({condition}), so "
-            f"it cannot be free in a fit: give its value, family(..., {name}=...)."
+            f"The parameter {name} of {subject} is not a positive number from an interval "
+            f"({condition}), so it cannot be free in a fit: give its value, {name}=... ."
         )
     return float(values.inf), float(values.sup)
 
@@ -491,21 +453,3 @@ def _substitute(condition: Any, parameters: Mapping[str, Any]) -> Any:
         return None
     values = {parameter_symbol(name): value for name, value in parameters.items()}
     return sympy.sympify(condition, strict=True).subs(values)
-
-
-def _single(exponents: dict[str, float] | None) -> str | None:
-    """The parameter with the only exponent; None if there are several or none."""
-    used = [name for name, e in (exponents or {}).items() if e]
-    return used[0] if len(used) == 1 else None
-
-
-def _exponents(
-    names: list[str], matrix: FloatArray, right: FloatArray, size: FloatArray
-) -> dict[str, float] | None:
-    """The solution of ``matrix @ exponents = right``, rounded to multiples of 1/12, or None."""
-    if not names:
-        return None
-    solution = np.round(12 * np.linalg.lstsq(matrix, right, rcond=1e-8)[0]) / 12
-    if np.abs(matrix @ solution - right).max() > _RESIDUAL * np.abs(size).max():
-        return None
-    return dict(zip(names, solution.tolist(), strict=True))

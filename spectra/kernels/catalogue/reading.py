@@ -13,12 +13,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-import sympy
-
 from spectra.errors import ParameterError, SpectraError
 from spectra.formula.functions import CONSTANTS, Z
 from spectra.formula.parsing import parse_formula
-from spectra.formula.text import Parser, normalize_text, sympy_to_text
+from spectra.formula.text import Parser, normalize_text
 from spectra.formula.wording import shorten
 from spectra.kernels.catalogue.families import Family, bounded_parameter
 from spectra.kernels.catalogue.named import catalogue
@@ -95,26 +93,21 @@ def kernel_from_text(
 
 
 def family(
-    source: str | Family | Kernel, *, support: float | str | None = None, **parameters: Any
+    source: str | Family, *, support: float | str | None = None, **parameters: Any
 ) -> Family:
     """Make a family of kernels from a formula with free symbols, or from a name of the catalogue.
 
+    Call it with values to get a kernel; :class:`rf.Kriging` estimates the values.
+
     Parameters
     ----------
-    source : str, Family or Kernel
+    source : str or Family
         A formula in z = |x - y|, such as ``"s*exp(-(z/l)**a)"``, a name, or a family to restrict.
-        A kernel is a family without parameters.
     support : number or str, optional
         The radius beyond which a formula is zero: a number or the name of a parameter.
     **parameters : numbers or pairs
         ``a=1.5`` fixes a parameter, and ``a=(low, high)`` bounds it; None is no bound.  A parameter
         of a formula without bounds is positive and free.
-
-    Returns
-    -------
-    Family
-        Call it with values to get a kernel, or pass it to :class:`rf.Kriging` or to
-        ``empirical_variogram(X, y).fit`` to estimate the values.
 
     Examples
     --------
@@ -127,10 +120,6 @@ def family(
     """
     if isinstance(source, str) and (named := parse_name(source, parameters))[0] in catalogue:
         source, parameters = catalogue.by_name[named[0]], named[1]
-    if isinstance(source, Kernel) and len(source.pieces) == 1 and not source.is_zonal:
-        (piece,) = source.pieces
-        support = None if piece.support == sympy.oo else str(piece.support)
-        source = sympy_to_text(piece.expr)
     if isinstance(source, Family):
         if support is not None:
             raise ParameterError(f"{source!r} has its own support.")
@@ -144,12 +133,6 @@ def family(
     end = "" if support is None else str(support)
     if re.fullmatch(r"[A-Za-z_]\w*", end):
         names.add(end)
-    if unknown := set(parameters) - names:
-        raise ParameterError(
-            f"The formula {shorten(source)} has no symbol {min(unknown)!r}; it has "
-            f"{', '.join(sorted(names)) or 'none'}."
-        )
-    bounds = {n: v for n, v in parameters.items() if isinstance(v, tuple | list)}
     made = Family(
         id="",
         title="a formula",
@@ -157,10 +140,9 @@ def family(
         finite=None,
         positive_definite=None,
         reference="",
-        parameters=tuple(bounded_parameter(n, *bounds.get(n, (None, None))) for n in sorted(names)),
+        parameters=tuple(map(bounded_parameter, sorted(names))),
         support=end,
-    )
-    made = made.restrict(**parse_numbers({n: v for n, v in parameters.items() if n not in bounds}))
+    ).restrict(**parse_numbers(parameters))
     if made.profile is None:
         Parser(Z, made.symbols | dict(made.fixed), normalize_text(source)).parse()  # raises
     return made

@@ -53,17 +53,16 @@ def test_a_density_without_a_formula_is_refused() -> None:
 
 
 def test_a_parameter_that_only_scales_is_found() -> None:
-    found = sp.family("s*exp(-(z/l)**a)", a=(0, 2)).scaling
-    assert (found.length, found.variance) == ("l", "s")
-    rate = sp.family("exp(-b*z)").scaling
-    assert rate.length == "b"
-    assert rate.lengths == {"b": -1.0}
-    assert rate.variances is None
-    joint = sp.family("a*exp(-z/b) + c*exp(-z/d)").scaling
-    assert joint.length is None
-    assert joint.lengths == {"a": 0.0, "b": 1.0, "c": 0.0, "d": 1.0}
-    assert sp.family("exp(-z)*cos(b*z)").scaling.lengths is None
-    assert sp.family("s*exp(-z/l)", l=2).pinned == ("z",)
+    stable = sp.family("s*exp(-(z/l)**a)", a=(0, 2))
+    assert (stable.length, stable.variance, stable.shape) == ("l", "s", ("a",))
+    rate = sp.family("exp(-b*z)")
+    assert (rate.length, rate.variance) == ("b", "variance")
+    assert rate.exponents == {"z": {"b": -1.0}, "k": {}}
+    joint = sp.family("a*exp(-z/b) + c*exp(-z/d)")
+    assert (joint.length, joint.variance) == (None, None)
+    assert joint.exponents["z"] == {"b": 1.0, "d": 1.0}
+    assert sp.family("exp(-z)*cos(b*z)").length == "length"
+    assert sp.family("s*exp(-z/l)", l=2).length is None
 
 
 def test_values_are_those_of_the_kernel() -> None:
@@ -86,9 +85,9 @@ def test_bounds_keep_kernels_positive_definite() -> None:
     bounds = definite_bounds(sp.family("exp(-z/l)*cos(b*z/l)"), 3)["b"]
     assert bounds[0] == 0.0
     assert abs(bounds[1] - np.tan(np.pi / 6)) < 0.011
-    with pytest.raises(ParameterError, match="not positive definite on R"):
+    with pytest.raises(ParameterError, match=r"on R\^4 for no value"):
         definite_bounds(sp.family("spherical"), 4)
-    with pytest.raises(ParameterError, match="couples frequency and length"):
+    with pytest.raises(ParameterError, match="fix frequency"):
         sp.family("damped_cosine").bounds(2)
 
 
@@ -103,16 +102,13 @@ def test_fixed_and_bounded_parameters() -> None:
     assert str(family()) == "matern(nu=5/2, length=1)"
     assert sp.family("matern(nu=5/2)") == family
     assert sp.family(family, length=(1, 3)).bounds() == {"length": (1.0, 3.0)}
-    kernel = sp.family(sp.catalogue["spherical"](length=2))
-    assert not kernel.defaults
-    assert kernel()(1.0) == sp.catalogue["spherical"](length=2)(1.0)
 
 
 @pytest.mark.parametrize(
     ("call", "error", "match"),
     [
         (lambda: sp.family("exp(-z"), FormulaError, "not complete"),
-        (lambda: sp.family("exp(-z/l)", a=2), ParameterError, "no symbol 'a'"),
+        (lambda: sp.family("exp(-z/l)", a=2), ParameterError, "no free parameter 'a'"),
         (lambda: sp.family("exp(-u/l)"), ParameterError, "formula in u"),
         (lambda: sp.family("matern", mu=2), ParameterError, "no free parameter 'mu'"),
         (lambda: sp.family("exp(-z/l)", l=(3, 1)), ParameterError, "ascending"),
