@@ -6,19 +6,12 @@ gradients), ``drift`` (an unknown mean), ``vecchia`` (sparse factors for many po
 """
 
 from rf.fields.conditioned import ConditionedField, checked_noise
-from rf.fields.drift import Drift, KrigingSystem, check_drift
+from rf.fields.drift import Drift, KrigingSystem
 from rf.fields.gaussian_field import GaussianField
 from rf.fields.paths import Path
-from rf.fields.vecchia import neighbour_blocks, vecchia_factor
+from rf.fields.vecchia import neighbour_blocks
 
 __all__ = [
-    "ConditionedField",
-    "Drift",
-    "GaussianField",
-    "KrigingSystem",
-    "Path",
-    "check_drift",
-    "checked_noise",
-    "neighbour_blocks",
-    "vecchia_factor",
-]
+    "ConditionedField", "Drift", "GaussianField", "KrigingSystem", "Path",
+    "checked_noise", "neighbour_blocks",
+]  # fmt: skip

@@ -22,7 +22,7 @@ from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array
 from spectra.errors import DataError, ParameterError
 
-__all__ = ["Drift", "KrigingSystem", "check_drift"]
+__all__ = ["Drift", "KrigingSystem"]
 
 # Columns of a drift are dependent if, divided by their norms, their least singular value is below.
 _DEPENDENT = 1e-10
@@ -47,7 +47,7 @@ class Drift:
             drift = replace(empty, columns=empty.of(X))
         else:
             drift = cls("columns", _read_columns(kind, len(X)), centre, size)
-        check_drift(drift.columns)
+        _check_columns(drift.columns)
         return drift
 
     def of(self, X: ArrayLike, given: ArrayLike | None = None) -> FloatArray:
@@ -79,6 +79,8 @@ def _read_columns(given: ArrayLike, rows: int, width: int | None = None) -> Floa
     """The columns of a drift as an array of a row for each point."""
     columns = real_array(given, "drift", error=DataError)
     columns = columns[:, None] if columns.ndim == 1 else columns
+    if not np.all(np.isfinite(columns)):
+        raise DataError("The columns of the drift must be finite.")
     if columns.ndim != 2 or len(columns) != rows or width not in (None, columns.shape[1]):
         raise DataError(
             f"drift has the shape {columns.shape}: give one row for each of the {rows} points"
@@ -87,14 +89,11 @@ def _read_columns(given: ArrayLike, rows: int, width: int | None = None) -> Floa
     return columns
 
 
-def check_drift(columns: FloatArray) -> None:
+def _check_columns(columns: FloatArray) -> None:
     """Raise a DataError if there are too few rows, or the columns of a drift are dependent."""
     n, p = columns.shape
     if n <= p:
         raise DataError(f"{n} row(s) are too few for a drift with {p} coefficient(s).")
-    if not np.all(np.isfinite(columns)):
-        row = int(np.flatnonzero(~np.isfinite(columns).all(axis=1))[0])
-        raise DataError(f"The drift in row {row} is not finite.")
     norms = np.linalg.norm(columns, axis=0)
     if p and (not norms.all() or np.linalg.svd(columns / norms, compute_uv=False)[-1] < _DEPENDENT):
         raise DataError(
@@ -102,10 +101,6 @@ def check_drift(columns: FloatArray) -> None:
             "coefficients are not determined: omit a column (for collinear points, use "
             'drift="constant").'
         )
-
-
-def _solve_with_factor(factor: FloatArray, right: FloatArray) -> FloatArray:
-    return cho_solve((factor, True), right)
 
 
 @final
@@ -123,7 +118,7 @@ class KrigingSystem:
     @classmethod
     def of_factor(cls, factor: FloatArray, drift: FloatArray) -> KrigingSystem:
         """The equations for the lower Cholesky factor of V."""
-        return cls(partial(_solve_with_factor, factor), factor, drift)
+        return cls(partial(cho_solve, (factor, True)), factor, drift)
 
     @cached_property
     def _solved_drift(self) -> tuple[FloatArray, FloatArray]:

@@ -150,10 +150,9 @@ def _nearest(points: FloatArray, errors: FloatArray, has_nugget: bool) -> float:
 def _warn_of_degrees(names: list[str], points: FloatArray, has_names: bool) -> None:
     """Warn if two coordinates look like longitude and latitude."""
     size, spread = np.abs(points).max(axis=0), np.ptp(points, axis=0)
-    is_far = bool(np.all(np.abs(points.mean(axis=0)) > 0.7 * spread) and np.all(size > 3.0))
-    looks = len(size) == 2 and min(size) <= 90.0 and max(size) <= 180.0
-    looks = looks and not has_names and (is_far or max(spread) > 180.0)
-    if looks or (len(size) == 2 and _ANGLES & set(names)):
+    is_far = np.all(np.abs(points.mean(axis=0)) > 0.7 * spread) and np.all(size > 3.0)
+    looks = min(size) <= 90.0 and max(size) <= 180.0 and (is_far or max(spread) > 180.0)
+    if len(size) == 2 and ((looks and not has_names) or _ANGLES & set(names)):
         warn(
             "The coordinates look like degrees of longitude and latitude. Distances of degrees are "
             "no distances: project the points to a plane first (for instance to UTM, in metres)."

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, minimize
+from scipy.optimize import minimize
 from scipy.stats import chi2
 
 from rf.kriging.likelihood import ExactLikelihood, VecchiaLikelihood
@@ -22,10 +23,9 @@ _FRACTIONS, _RATIOS = (0.03, 0.1, 0.3, 1.0), (0.05, 0.3, 0.7)
 # Rows of the samples on which the starts are compared and improved, and those of the steps in
 # between for many rows: each continues from the optimum before.
 _ROWS, _MIDDLE_ROWS = 400, 5000
-# Error of the ends of an interval, in standard deviations.
-_INTERVAL = 1e-2
-# The first step from the optimum, a factor of e for a parameter with a logarithm; it is doubled.
-_LARGEST_STEP = 1.0
+# An interval begins at this part of the way to its end that the Hessian predicts, and extends by at
+# most a factor of e^_RADIUS in each of the rounds; the distance from a bound that counts as there.
+_INSIDE, _RADIUS, _ROUNDS, _AT_BOUND = 0.5, 1.5, 20, 1e-2
 _SEED = 0
 # The most Newton steps with all rows, and the gain in the loss below which they stop.
 _NEWTON_STEPS, _SMALL_GAIN = 12, 1e-2
@@ -122,65 +122,35 @@ def likelihood_intervals(
 ) -> Iterator[tuple[float, float]]:
     """The least and largest q_j, j < count, that the likelihood ratio does not reject.
 
-    The ends are infinite if the ratio is too small at a bound.
+    They are the extremes of q_j where the loss is at most that of the optimum plus a quantile of
+    chi^2; infinite if this holds at a bound.
     """
-    hessian = likelihood.hessian(optimum.q)
-    values = np.linalg.eigvalsh(hessian)
-    curved = hessian + max(0.0, 1e-3 * values.max() - values.min()) * np.eye(len(box))
-    deviations = np.sqrt(2.0 * np.diag(np.linalg.inv(curved)))
+    hessian, limit = likelihood.hessian(optimum.q), float(chi2.ppf(level, 1))
+    values, vectors = np.linalg.eigh(hessian)
+    covariance = 2.0 * (vectors / np.maximum(values, 1e-3 * values.max())) @ vectors.T
+    loss = lru_cache(maxsize=4)(lambda q: likelihood.loss(np.array(q)))
+    constraint = {
+        "type": "ineq",
+        "fun": lambda q: limit + optimum.loss - loss(tuple(q))[0],
+        "jac": lambda q: -loss(tuple(q))[1],
+    }
+
+    def end(j: int, sign: float) -> float:
+        target = -sign * np.eye(len(box))[j]
+        direction = sign * np.sqrt(limit / covariance[j, j]) * covariance[:, j]
+        q, bound = np.clip(optimum.q + _INSIDE * direction, *box.T), box[j][int(sign > 0)]
+        for _ in range(_ROUNDS):
+            near = np.clip(q[:, None] + [-_RADIUS, _RADIUS], box[:, :1], box[:, 1:])
+            found = minimize(
+                lambda q: target @ q, q, jac=lambda q: target, bounds=near,
+                constraints=constraint, method="SLSQP", options={"ftol": 1e-4, "maxiter": 60},
+            )  # fmt: skip
+            q, last = found.x, q
+            if np.abs(q - last).max() < 0.99 * _RADIUS:
+                break
+        return sign * np.inf if abs(q[j] - bound) < _AT_BOUND else float(q[j])
+
     for j in range(count):
         with stage(f"finding the interval of parameter {j + 1}", has_limit=False):
-            profile = _Profile(likelihood, optimum, box, j, curved)
-            low, high = (profile.end(sign, deviations[j], level) for sign in (-1.0, 1.0))
-        yield low, high
-
-
-class _Profile:
-    """The least loss as a function of q_j, over the other numbers."""
-
-    def __init__(
-        self, likelihood: Likelihood, optimum: Optimum, box: FloatArray, j: int, hessian: FloatArray
-    ) -> None:
-        self.likelihood, self.optimum, self.box, self.j = likelihood, optimum, box, j
-        self.others = np.arange(len(box)) != j
-        rest = hessian[np.ix_(self.others, self.others)]
-        self.slope = -np.linalg.solve(rest, hessian[self.others, j])
-
-    def best(self, x: float, near: FloatArray, at: float) -> tuple[float, FloatArray]:
-        """The least loss with q_j = x, and the other numbers, which are ``near`` at q_j = at."""
-
-        def loss(rest: FloatArray) -> tuple[float, FloatArray]:
-            value, gradient = self.likelihood.loss(np.insert(rest, self.j, x))
-            return value, np.delete(gradient, self.j)
-
-        if not near.size:
-            return loss(near)[0], near
-        box = self.box[self.others]
-        # Far from the optimum the tangent may mislead.
-        guesses = near, np.clip(near + self.slope * (x - at), *box.T)
-        guess = min(guesses, key=lambda g: loss(g)[0])
-        options = {"ftol": 1e-8, "gtol": 1e-2}
-        found = minimize(loss, guess, jac=True, method="L-BFGS-B", bounds=box, options=options)
-        return float(found.fun), found.x
-
-    def end(self, sign: float, deviation: float, level: float) -> float:
-        """The end of the interval below (-1) or above (1) the optimum."""
-        limit, end = float(np.sqrt(chi2.ppf(level, 1))), self.box[self.j][int(sign > 0)]
-        below = float(self.optimum.q[self.j]), self.optimum.q[self.others]
-
-        def excess(x: float) -> float:
-            nonlocal below
-            loss, rest = self.best(x, below[1], below[0])
-            # The root of the ratio is nearly linear in q_j.
-            value = float(np.sqrt(max(loss - self.optimum.loss, 0.0))) - limit
-            if value < 0.0:
-                below = x, rest
-            return value
-
-        step, x = min(limit * deviation, _LARGEST_STEP), below[0]
-        while sign * (end - x) > 1e-9:
-            last, x = x, sign * min(sign * (x + sign * step), sign * end)
-            if excess(x) >= 0.0:
-                return brentq(excess, last, x, xtol=min(_INTERVAL * deviation, 1e-2), rtol=1e-4)
-            step *= 2.0
-        return sign * np.inf
+            ends = end(j, -1.0), end(j, 1.0)
+        yield ends

@@ -5,19 +5,7 @@ covariances with the same variogram on a bounded region, and ``empirical`` estim
 of data and fits families to it.
 """
 
-from spectra.variograms.empirical import (
-    EmpiricalVariogram,
-    VariogramFit,
-    draw_variogram,
-    empirical_variogram,
-)
+from spectra.variograms.empirical import EmpiricalVariogram, draw_variogram, empirical_variogram
 from spectra.variograms.variogram import Variogram, variogram
 
-__all__ = [
-    "EmpiricalVariogram",
-    "Variogram",
-    "VariogramFit",
-    "draw_variogram",
-    "empirical_variogram",
-    "variogram",
-]
+__all__ = ["EmpiricalVariogram", "Variogram", "draw_variogram", "empirical_variogram", "variogram"]
