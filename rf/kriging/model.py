@@ -69,9 +69,10 @@ class Model:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the numbers in q."""
-        triangle = len(self._columns) if self.anisotropy else int(self.has_length)
-        lengths = [f"length_{i}" for i in range(triangle)] if self.anisotropy else []
-        return (*self.base.names[: self.count], *(lengths or self.base.names[self.count :]))
+        if self.anisotropy is None:
+            return self.base.names
+        lengths = (f"length_{i}" for i in range(len(self._columns)))
+        return (*self.base.names[: self.count], *lengths)
 
     @property
     def _columns(self) -> list[tuple[int, int]]:

@@ -27,8 +27,6 @@ _ROWS, _MIDDLE_ROWS = 400, 5000
 # most a factor of e^_RADIUS in each of the rounds; the distance from a bound that counts as there.
 _INSIDE, _RADIUS, _ROUNDS, _AT_BOUND = 0.5, 1.5, 20, 1e-2
 _SEED = 0
-# The most Newton steps with all rows, and the gain in the loss below which they stop.
-_NEWTON_STEPS, _SMALL_GAIN = 12, 1e-2
 
 
 class Optimum(NamedTuple):
@@ -57,19 +55,14 @@ def maximise(make: Callable[[Any], Likelihood], model: Model, n: int, n_starts: 
     try:
         for rows in [*samples, None]:
             count = n if rows is None else len(rows)
-            with stage(
-                f"fitting {model.base.family.id or 'a family'} to {count} rows", has_limit=False
-            ):
+            with stage(f"fitting a family to {count} rows", has_limit=False):
                 if q is starts[0]:
                     starts.sort(key=lambda s: likelihood.loss(s)[0])
-                    runs = [_descend(likelihood, model.box, s) for s in starts[:n_starts]]
-                    q = min(runs, key=lambda run: run[0])[1]
+                    for start in starts[:n_starts]:
+                        q = _descend(likelihood, model.box, start)
                     continue
                 likelihood = make(rows)
-                if hessian is None or isinstance(likelihood, ExactLikelihood):
-                    q = _descend(likelihood, model.box, q)[1]
-                else:
-                    q = _newton(likelihood, model.box, q, hessian)
+                q = _descend(likelihood, model.box, q, hessian)
                 if rows is not None:
                     hessian = likelihood.hessian(q) * (n / count)
     except KeyboardInterrupt:
@@ -81,40 +74,28 @@ def maximise(make: Callable[[Any], Likelihood], model: Model, n: int, n_starts: 
 
 
 def _descend(
-    likelihood: Likelihood, box: FloatArray, start: FloatArray
-) -> tuple[float, FloatArray]:
-    """The loss and the q of a local minimum near a start."""
+    likelihood: Likelihood, box: FloatArray, start: FloatArray, hessian: FloatArray | None = None
+) -> FloatArray:
+    """The best q so far after a descent from a start; a Hessian makes it a few steps."""
     options = {"ftol": 1e-12, "gtol": 1e-4, "maxls": 30}
     if not isinstance(likelihood, ExactLikelihood):
         # 1e-3 in the loss is far below the limit of an interval, 3.84.
         options = {"ftol": 1e-3 / max(abs(likelihood.best[0]), 1.0), "gtol": 0.1}
-    loss = likelihood.loss
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
-    return float(found.fun), np.asarray(found.x)
+    if hessian is None:
+        loss, x, bounds = likelihood.loss, start, box
+    else:
+        # In units of the root of its inverse the loss is nearly |x|^2/2.
+        values, vectors = np.linalg.eigh(hessian)
+        root = vectors / np.sqrt(np.maximum(values, 1e-6 * values.max()))
+        x, bounds = np.zeros(len(start)), None
 
+        def loss(x: FloatArray) -> tuple[float, FloatArray]:
+            q = start + root @ x
+            value, gradient = likelihood.loss(np.clip(q, *box.T))
+            return value, root.T @ np.where((q > box[:, 0]) & (q < box[:, 1]), gradient, 0.0)
 
-def _newton(
-    likelihood: Likelihood, box: FloatArray, q: FloatArray, hessian: FloatArray
-) -> FloatArray:
-    """A minimum by Newton steps with the Hessian of a sample, which is nearly that of all rows."""
-    loss, gradient = likelihood.loss(q)
-    for _ in range(_NEWTON_STEPS):
-        low, high = box.T
-        free = ~((q <= low) & (gradient > 0) | (q >= high) & (gradient < 0))
-        step = np.zeros(len(q))
-        step[free] = -np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
-        if -gradient @ step < _SMALL_GAIN:
-            return q
-        for _ in range(6):
-            moved = np.clip(q + step, low, high)
-            new, slope = likelihood.loss(moved)
-            if new < loss:
-                break
-            step = 0.5 * step
-        else:
-            return q
-        q, loss, gradient = moved, new, slope
-    return q
+    minimize(loss, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return start if likelihood.best[1] is None else likelihood.best[1]
 
 
 def likelihood_intervals(

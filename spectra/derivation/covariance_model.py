@@ -112,7 +112,12 @@ class CovarianceModel:
         """The names of the numbers: those of the family, or "variance", "nugget", "length"."""
         nugget = "nugget" if self.has_nugget else None
         others = (self.family.variance, nugget, self.family.length)
-        return (*self.family.shape, *(name for name in others if name))
+        names = (*self.family.shape, *(name for name in others if name))
+        if len(set(names)) < len(names):
+            raise ParameterError(
+                f"{self.family}: rename the symbol that is also a name of the fit."
+            )
+        return names
 
     def power(self, name: str) -> float:
         """The parameter of the family is this power of the length or of the variance."""
