@@ -158,7 +158,7 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """The likelihood of some rows, or of all for None; few rows have the exact one."""
         data, chosen = self._data, slice(None) if rows is None else rows
         columns = (data.X, data.y, data.drift.columns, data.noise)
-        arguments = (self._model, *(x[chosen] for x in columns), self.method != "ml")
+        arguments: Any = (self._model, *(x[chosen] for x in columns), self.method != "ml")
         if self.n_neighbors_ is None or (rows is not None and len(rows) <= _MOST_EXACT):
             return ExactLikelihood(*arguments)
         return VecchiaLikelihood(*arguments, m=self.n_neighbors_)

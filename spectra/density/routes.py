@@ -142,7 +142,7 @@ def spectral_density(
         return partial(l1_density, dim=dim, truncated=truncated, exponentials=exponentials)
     if isinstance(kernel, str):
         if route == "symbolic" and free_names(kernel):
-            return family(kernel).density(dim)  # type: ignore[no-any-return]
+            return family(kernel).density(dim)
         kernel = kernel_from_text(kernel)
     if not isinstance(kernel, Kernel):
         raise ParameterError(
