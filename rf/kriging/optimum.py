@@ -81,18 +81,20 @@ def _descend(
     if not isinstance(likelihood, ExactLikelihood):
         # 1e-3 in the loss is far below the limit of an interval, 3.84.
         options = {"ftol": 1e-3 / max(abs(likelihood.best[0]), 1.0), "gtol": 0.1}
-    if hessian is None:
-        loss, x, bounds = likelihood.loss, start, box
-    else:
+    loss: Callable[[FloatArray], Any] = likelihood.loss
+    x, bounds = start, box
+    if hessian is not None:
         # In units of the root of its inverse the loss is nearly |x|^2/2.
         values, vectors = np.linalg.eigh(hessian)
         root = vectors / np.sqrt(np.maximum(values, 1e-6 * values.max()))
-        x, bounds = np.zeros(len(start)), None
+        x, bounds = np.zeros(len(start)), np.full(box.shape, [-np.inf, np.inf])
 
-        def loss(x: FloatArray) -> tuple[float, FloatArray]:
+        def whitened(x: FloatArray) -> tuple[float, FloatArray]:
             q = start + root @ x
             value, gradient = likelihood.loss(np.clip(q, *box.T))
             return value, root.T @ np.where((q > box[:, 0]) & (q < box[:, 1]), gradient, 0.0)
+
+        loss = whitened
 
     minimize(loss, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return start if likelihood.best[1] is None else likelihood.best[1]

@@ -161,7 +161,7 @@ class Kriging(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         arguments: Any = (self._model, *(x[chosen] for x in columns), self.method != "ml")
         if self.n_neighbors_ is None or (rows is not None and len(rows) <= _MOST_EXACT):
             return ExactLikelihood(*arguments)
-        return VecchiaLikelihood(*arguments, m=self.n_neighbors_)
+        return VecchiaLikelihood(*(*arguments, self.n_neighbors_))
 
     def _finish(self) -> None:
         q, model, data = self._optimum.q, self._model, self._data
