@@ -33,6 +33,7 @@ _MODULES = {
     "SignatureWarning": "features.messages",
     "SpectralFeatures": "features.spectral_features",
     "UselessFeaturesWarning": "features.messages",
+    "anisotropy": "inputs.anisotropy",
     "draw_frequencies": "sampling.frequencies",
     "load_dataset": "papers.datasets",
     "show_config": "feature_maps.threads",

@@ -13,16 +13,16 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from rf.feature_maps.fourier_features import fourier_columns
-from rf.inputs.rows import checked_lengths, lengths_for
+from rf.inputs.rows import checked_lengths, divide_by_lengths, lengths_for
 from rf.inputs.tables import Spectrum, resolve_spectrum
-from rf.sampling.frequencies import COUPLINGS, draw_frequencies
+from rf.sampling.frequencies import COUPLINGS, checked_choice, draw_frequencies
 from rf.variance.allocation import allocate
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import random_source, real_array, whole_number
@@ -42,7 +42,6 @@ _MOST_EXACT_ROWS = 20_000
 _SPLITS_PER_BLOCK = 256
 
 
-@final
 @dataclass(frozen=True)
 class TwoSampleResult:
     """Result of a two-sample test.
@@ -100,8 +99,9 @@ def two_sample_test(
     kernel : Kernel, CompositeKernel, Family, str, SpectralMeasure, Design, table or Variogram
         As in :class:`rf.SpectralFeatures`, but with a positive measure on R^d; or a variogram gamma
         for the kernel -gamma, such as ``spectra.variogram("z")`` for the energy distance.
-    length_scale : float, array_like of shape (d,) or "median"
-        Divisor of the rows; "median": the median distance of (at most 512 of) the pooled rows.
+    length_scale : float, array_like of shape (d,) or (d, d), or "median"
+        Divisor of the rows, as in :class:`rf.SpectralFeatures`; "median": the median distance of
+        (at most 512 of) the pooled rows.
     n_components : int, optional
         Number of features: a multiple of 16, since there are eight independent draws and each
         frequency has a cosine and a sine.  By default the test uses the exact kernel matrix.
@@ -140,12 +140,10 @@ def two_sample_test(
     if X.shape[1] != Y.shape[1]:
         raise DataError(f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: they must agree.")
     n_permutations = whole_number(n_permutations, "n_permutations")
-    if not isinstance(coupling, str) or coupling not in COUPLINGS:
-        known = ", ".join(map(repr, COUPLINGS))
-        raise ParameterError(f"coupling = {coupling!r} is not one of {known}.")
+    checked_choice(COUPLINGS, coupling, "coupling")
     rng = random_source(random_state, "random_state")
     pooled = np.concatenate([X, Y])
-    rows = pooled / _column_lengths(pooled, length_scale, rng)
+    rows = divide_by_lengths(pooled, _column_lengths(pooled, length_scale, rng))
     n, total = len(X), len(rows)
     in_x = np.arange(total) < n
     feature_error = 0.0
@@ -156,7 +154,7 @@ def two_sample_test(
                 " Use random features: n_components=1024, for example."
             )
         matrix = _kernel_matrix(kernel, rows)
-        k_zero, multiply = float(matrix[0, 0]), _multiply_by_matrix(matrix)
+        k_zero, multiply = float(matrix[0, 0]), lambda w: w @ matrix
     else:
         spectrum = _resolve_positive_definite(kernel, rows.shape[1])
         k_zero = spectrum.table.k_zero
@@ -176,11 +174,6 @@ def two_sample_test(
     witness = _witness(multiply, in_x, k_zero)
     error = 2.0 * math.sqrt(np.var(witness[:n]) / n + np.var(witness[n:]) / (total - n))
     return TwoSampleResult(mmd2, error, feature_error, at_least / count, count, exhaustive)
-
-
-def _multiply_by_matrix(matrix: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """The function w -> w K for the kernel matrix K."""
-    return lambda w: w @ matrix
 
 
 def _multiply_by_features(features: FloatArray) -> Callable[[FloatArray], FloatArray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import nan
 from pathlib import Path
@@ -12,19 +12,20 @@ from typing import Any
 
 from scipy.spatial.distance import pdist, squareform
 
-from rf import SpectralFeatures
+from rf import AsKRFF, SpectralFeatures
 from rf.inputs import resolve_kernel
 from rf.papers.datasets import DATA_VARIABLE, NAMES, SCALINGS, load_dataset
-from rf.papers.experiments import EXPERIMENTS
-from rf.papers.experiments.approximation import ROWS, RUNS, over_seeds, relative_error, sample_rows
+from rf.papers.experiments.experiment import run_experiment
 from rf.papers.experiments.ledger import Ledger
-from rf.papers.experiments.pages import quick_look, write_results
-from rf.papers.experiments.tables import run_experiment, table_lines
+from rf.papers.experiments.measures import ROWS, RUNS, over_seeds, relative_error, sample_rows
+from rf.papers.experiments.report import quick_look, table_lines, write_results
+from rf.papers.published import EXPERIMENTS
 from rf.sampling import COUPLINGS, RADII
 from rf.variance import ALLOCATIONS
 from spectra.base.console import PICTURE_SUFFIXES, check_writable
 from spectra.base.fitting import interpolate
 from spectra.errors import DataError, ParameterError, SpectraError
+from spectra.kernels import CompositeKernel
 from spectra.table import SpectralTable
 
 __all__ = ["add_approximate", "add_datasets", "add_reproduce"]
@@ -39,7 +40,9 @@ def add_approximate(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``rf approximate``."""
     parser.add_argument("data", help=f"a data set: {', '.join(NAMES)}")
     parser.add_argument(
-        "--kernel", required=True, help="formula in z or u, catalogue name, or .npz file"
+        "--kernel",
+        required=True,
+        help="formula in z or u, catalogue name (asymmetric ones too), or .npz file",
     )
     parser.add_argument("--support", help="the kernel is zero beyond this distance")
     parser.add_argument(
@@ -79,11 +82,12 @@ def add_approximate(parser: argparse.ArgumentParser) -> None:
 def add_reproduce(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``rf reproduce``."""
     parser.add_argument("name", choices=("all", *EXPERIMENTS), help="which table")
-    parser.add_argument("--out", type=Path, help="file of results, for resuming")
     parser.add_argument(
         "--folder",
         type=Path,
-        help="folder for files of each table: results (.jsonl), .csv, page (.md), plot (.png)",
+        default=Path("reproduced"),
+        help="folder for the files of each table: results so far (.jsonl), numbers (.csv), page "
+        "(.md), picture (.png); a second run continues there (default: reproduced)",
     )
     parser.add_argument("--runs", type=int, default=RUNS, help=f"number of seeds (default {RUNS})")
     parser.add_argument(
@@ -115,23 +119,19 @@ def _approximate(arguments: argparse.Namespace) -> int:
     first = make(n_components=max(arguments.columns), coupling="iid", allocation="mass").fit(X)
     table = first.table_
     formula = str(first.kernel_) if table is None else table.formula
-    if table is not None and not table.is_radial:
-        raise ParameterError(
-            f"This command compares couplings of radial kernels, and {formula} is not radial. Use "
-            "SpectralFeatures(...).variance; for asymmetric kernels see rf reproduce ask-errors."
-        )
+    makers = _makers_to_compare(arguments, make, kernel_or_table, table)
     kernel: Any = first.kernel_
     exact = _gram_of_table(kernel_or_table, X) if kernel is None else kernel.gram(X)
     print(f"{formula} on {len(X)} rows of {arguments.data} in R^{X.shape[1]}")
     print(f"|K - K^|/|K|, mean and deviation of {arguments.runs} runs\n")
-    width = 18
-    print("columns".ljust(14) + "".join(str(n).rjust(width) for n in arguments.columns))
+    width, name_width = 18, max(14, 2 + max(map(len, makers)))
+    print("columns".ljust(name_width) + "".join(str(n).rjust(width) for n in arguments.columns))
     means: dict[str, list[float]] = {}
     refusals = []
-    for coupling in arguments.coupling:
+    for name, maker in makers.items():
         cells = []
         for n in arguments.columns:
-            features = make(n_components=n, coupling=coupling)
+            features = maker(n_components=n)
             measure_error = over_seeds(
                 lambda seed, f=features: relative_error(f.set_params(random_state=seed), X, exact)  # type: ignore[misc]
             )
@@ -139,15 +139,38 @@ def _approximate(arguments: argparse.Namespace) -> int:
                 mean, cell = (summary := measure_error(arguments.runs))[0], str(summary)
             except SpectraError as error:
                 mean, cell = nan, "refused"
-                refusals.append(f"\n{coupling}, {n} columns: {error.at_shell}")
-            means.setdefault(coupling, []).append(mean)
+                refusals.append(f"\n{name}, {n} columns: {error.at_shell}")
+            means.setdefault(name, []).append(mean)
             cells.append(cell.rjust(width))
-        print(coupling.ljust(14) + "".join(cells), flush=True)
+        print(name.ljust(name_width) + "".join(cells), flush=True)
     print(*refusals, sep="\n", end="")
     if arguments.plot is not None:
         _plot_errors(arguments.plot, arguments.columns, means, formula)
         print(f"\nwrote {arguments.plot}")
-    return int(len(refusals) == len(arguments.coupling) * len(arguments.columns))
+    return int(len(refusals) == len(makers) * len(arguments.columns))
+
+
+def _makers_to_compare(
+    arguments: argparse.Namespace, make: Any, kernel: Any, table: SpectralTable | None
+) -> dict[str, Callable[..., Any]]:
+    """The rows of ``rf approximate``: couplings, or for an asymmetric kernel the published ones."""
+    if table is None or table.is_radial:
+        return {name: partial(make, coupling=name) for name in arguments.coupling}
+    if table.is_symmetric or not isinstance(kernel, CompositeKernel):
+        raise ParameterError(
+            f"This command compares features of radial and of asymmetric kernels, and "
+            f"{table.formula} is not radial. Use SpectralFeatures(...).variance."
+        )
+    if arguments.coupling != _DEFAULT_COUPLINGS:
+        raise ParameterError(
+            "--coupling compares couplings of radial kernels. For an asymmetric kernel leave it "
+            "out: the published features are compared with the automatic choice."
+        )
+    return {
+        "auto": make,
+        "AsKRFF": partial(AsKRFF, kernel),
+        "AsKRFF, fitted masses": partial(AsKRFF, kernel, masses="least-squares"),
+    }
 
 
 def _read_kernel(kernel: str, support: str | None) -> Any:
@@ -170,12 +193,7 @@ def _gram_of_table(table: SpectralTable, X: Any) -> Any:
 
 def _reproduce(arguments: argparse.Namespace) -> int:
     _check_counts(runs=arguments.runs)
-    all_tables = arguments.name == "all"
-    if arguments.out is not None and (all_tables or arguments.folder is not None):
-        raise ParameterError(
-            "--out is the file of one table. Give --folder alone, which has a file for each table."
-        )
-    names = list(EXPERIMENTS) if all_tables else [arguments.name]
+    names = list(EXPERIMENTS) if arguments.name == "all" else [arguments.name]
     if not sum(_reproduce_table(name, arguments) for name in names):  # any() would stop early
         column = "" if arguments.column is None else f" and has a column {arguments.column!r}"
         raise ParameterError(f"No group of {arguments.name} contains {arguments.only!r}{column}.")
@@ -183,7 +201,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 
 
 def _reproduce_table(name: str, arguments: argparse.Namespace) -> bool:
-    """Run an experiment and print its table; False if --only and --column leave no cell."""
+    """Run an experiment, print its table and write its files; False if no cell is chosen."""
     experiment, runs = EXPERIMENTS[name], 1 if arguments.quick else arguments.runs
     cells = [
         cell
@@ -193,9 +211,8 @@ def _reproduce_table(name: str, arguments: argparse.Namespace) -> bool:
     if not cells:
         return False
     cells = quick_look(cells) if arguments.quick else cells
-    if arguments.folder is not None:
-        arguments.folder.mkdir(parents=True, exist_ok=True)
-    ledger = Ledger(arguments.folder / f"{name}.jsonl" if arguments.folder else arguments.out)
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    ledger = Ledger(arguments.folder / f"{name}.jsonl")
     n_computed = sum(cell.compute is not None for cell in cells)
     missing: dict[str, DataError] = {}
     for done, cell, values in run_experiment(cells, ledger, runs=runs):
@@ -213,11 +230,11 @@ def _reproduce_table(name: str, arguments: argparse.Namespace) -> bool:
     if len(missing) == len({cell.group for cell in cells if cell.compute is not None}):
         if arguments.name != "all":
             raise next(iter(missing.values()))
-    elif arguments.folder is not None:
-        # The page includes the results of earlier runs in this folder.
-        page_cells = cells if arguments.quick else experiment.cells()
-        for path in write_results(name, experiment, page_cells, ledger, runs, arguments.folder):
-            print(f"wrote {path}")
+        return True
+    # The page includes the results of earlier runs in this folder.
+    page_cells = cells if arguments.quick else experiment.cells()
+    for path in write_results(name, experiment, page_cells, ledger, runs, arguments.folder):
+        print(f"wrote {path}")
     return True
 
 

@@ -49,5 +49,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         "Random features of kernels: errors on data, kriging, and published tables.",
         _COMMANDS,
         argv,
-        if_interrupted="finished results in the file of --out, or in --folder, are kept",
+        if_interrupted="finished results of reproduce are kept in --folder",
     )

@@ -7,5 +7,11 @@ the exact map of a polynomial (``exact_powers``), designed plane waves, alone or
 of low powers (``designed_waves``), and random neurons for arc-cosine kernels (``neurons``).
 ``comparison`` measures their errors and chooses the best.
 
-``single_column_waves`` handles kernels of the l1 distance that are linear on the range of the data.
+If biased features are asked for (``domain="data"``), features from the table and Nystroem features
+(``nystroem``) are compared too, for any symmetric kernel, on rows that are held out.
 """
+
+from rf.dot_product.nystroem import draw_pivots
+from rf.dot_product.split_powers import SplitFit
+
+__all__ = ["SplitFit", "draw_pivots"]

@@ -8,26 +8,60 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
+from time import process_time
 from types import MappingProxyType
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
-from rf.dot_product.candidate import Candidate, SymmetricMap, not_applicable
+from rf.dot_product.candidate import Candidate, not_applicable
 from rf.dot_product.designed_waves import design_candidates
 from rf.dot_product.exact_powers import exact_candidates
 from rf.dot_product.neurons import neuron_candidates
+from rf.dot_product.nystroem import nystroem_candidates
 from rf.dot_product.problem import Problem
+from rf.dot_product.split_powers import split_candidates
+from rf.feature_maps.feature_map import FeatureMap
 from rf.inputs.rows import FITTING_ADVICE
-from rf.schemes.scheme import DesignedScheme
+from rf.inputs.tables import resolve_spectrum
+from rf.schemes.scheme import Scheme
+from rf.schemes.table_scheme import scheme_for
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import staged
-from spectra.errors import ParameterError
+from spectra.errors import (
+    InfiniteMassError,
+    NoRouteError,
+    ParameterError,
+    TimeLimitError,
+    UndecidedError,
+)
+from spectra.kernels.metrics import InnerProduct
 
-__all__ = ["METHODS", "Comparison", "compare"]
+__all__ = ["METHODS", "Comparison", "compare", "describe_nystroem"]
 
 Method = Callable[[Problem], list[Candidate]]
+
+
+def table_candidates(problem: Problem) -> list[Candidate]:
+    """Features from the table of the kernel, if it has one."""
+    name, n, options = "random frequencies", problem.n_components, problem.options
+    if problem.kernel.is_zonal or options is None:
+        return not_applicable(name, "the kernel is defined on the unit sphere")
+    try:
+        table = resolve_spectrum(problem.kernel, problem.dim).table
+    except (InfiniteMassError, NoRouteError, TimeLimitError, UndecidedError) as error:
+        return not_applicable(name, str(error).partition(". ")[0])
+    if not table.parts:
+        return not_applicable(name, "the spectral measure is 0 within its error")
+    scheme = scheme_for(table, -(-n // 2), options, problem.fit_rows)
+    columns = min(n, 2 * sum(scheme.counts))
+    detail = f"coupling {scheme.coupling!r}" + ("" if scheme.is_unbiased else ", biased")
+    draw = partial(scheme.draw, columns)
+    return [
+        Candidate(name, columns, detail, draw, np.inf, scheme.is_unbiased, scheme=scheme),
+    ]
+
 
 #: The methods by name, each a function that returns its candidates.  Equal errors: the first wins.
 METHODS: Mapping[str, Method] = MappingProxyType(
@@ -35,8 +69,13 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         "exact polynomial": exact_candidates,
         "designed waves": design_candidates,
         "steps and ramps": neuron_candidates,
+        "split powers": split_candidates,
+        "random frequencies": table_candidates,
+        "Nystroem": nystroem_candidates,
     }
 )
+# Methods for kernels of every metric, compared if biased features are asked for.
+_FOR_ALL = {"random frequencies", "Nystroem"}
 
 # Number of draws of each candidate: the errors of two draws differ by about ten percent.
 _DRAWS = 4
@@ -50,7 +89,7 @@ _CACHE_SIZE = 16
 
 @final
 @dataclass(frozen=True, eq=False)
-class Comparison(DesignedScheme):
+class Comparison(Scheme):
     """The candidates by ascending error, then those that do not apply; the first one is drawn."""
 
     problem: Problem
@@ -68,22 +107,35 @@ class Comparison(DesignedScheme):
     @property
     def z_max(self) -> float:
         """Largest distance at which the features approximate the kernel."""
-        return 2.0 if self.best.on_whole_sphere else self.problem.z_max
+        return self.problem.z_max if self.best.z_max is None else self.best.z_max
 
-    def draw(self, n_columns: int, rng: np.random.Generator) -> SymmetricMap:
-        return _draw(self.best, rng)
+    @property
+    def rows(self) -> Any:
+        """The sampled rows, unless biased methods were compared already."""
+        return None if self.problem.compares_all else self.problem.sample
+
+    @property
+    def is_unbiased(self) -> bool:
+        return self.best.is_unbiased
+
+    def draw(self, n_columns: int, rng: np.random.Generator) -> FeatureMap:
+        return _draw(replace(self.best, draw=self.best.final_draw or self.best.draw), rng)
 
     def expected_error(self, extra_variance: float = 0.0) -> float:
         return self.best.error
 
     def explain(self) -> str:
         """The candidates as a table in plain text."""
-        lines = [self.problem.note, "  error     columns  method"]
+        lines = [self.problem.note, "  error     columns      ms  method"]
         for c in self.compared:
             mark = "*" if c is self.best else " "
             error = "none" if c.columns is None else f"{c.error:.3g}"
-            columns = "" if c.columns is None else str(c.columns)
-            lines.append(f"{mark} {error:<9} {columns:>7}  {c.name}: {c.detail or 'no bias'}")
+            columns, ms = ("", "") if c.columns is None else (c.columns, f"{1e3 * c.seconds:.3g}")
+            detail = c.detail or "no bias"
+            lines.append(f"{mark} {error:<9} {columns:>7} {ms:>7}  {c.name}: {detail}")
+        if n := self.problem.n_held_out:
+            lines.append(f"Errors are those on {n} rows that were held out.")
+        lines.append("ms: processor time of a transform of 1000 rows.")
         return "\n".join(lines)
 
 
@@ -118,8 +170,7 @@ def _compare(problem: Problem) -> Comparison:
             elif positive and np.any(candidate.draw(rng).signature < 0):
                 excluded += not_applicable(candidate.name, "has columns of signature -1")
             else:
-                error = _relative_error(candidate, rows, kernel_matrix, problem.n_rows, rng)
-                measured.append(replace(candidate, error=error))
+                measured.append(_measured(candidate, rows, kernel_matrix, problem.n_rows, rng))
     if not measured:
         reasons = "; ".join(f"{c.name}: {c.detail}" for c in excluded)
         raise ParameterError(
@@ -128,6 +179,19 @@ def _compare(problem: Problem) -> Comparison:
         )
     measured.sort(key=lambda candidate: candidate.error)
     return Comparison(problem, (*measured, *excluded))
+
+
+def describe_nystroem(kernel: Any, rows: Any, n_components: int) -> str:
+    """A line on what biased features could do: the error of Nystroem on a third of the rows."""
+    problem = Problem.of(kernel, rows, n_components, np.inf, compares_all=True)
+    held_out, rng = problem.compared_rows, np.random.default_rng(_SEED)
+    (candidate,) = nystroem_candidates(problem)
+    found = _measured(candidate, held_out, kernel.gram(held_out), problem.n_rows, rng)
+    return (
+        "domain='data' also compares biased methods: Nystroem features fitted to "
+        f"{len(problem.fit_rows)} of the rows err by {100 * found.error:.3g} % of the kernel "
+        f"matrix of {len(held_out)} others."
+    )
 
 
 def _is_positive_definite_on_sphere(problem: Problem) -> bool:
@@ -143,23 +207,31 @@ def _is_positive_definite_on_sphere(problem: Problem) -> bool:
 def _methods_for(problem: Problem) -> Mapping[str, Method]:
     if problem.given_design is not None:
         return {"the given design": design_candidates}
-    return METHODS
+    names = set(METHODS) if problem.compares_all else set(METHODS) - _FOR_ALL - {"split powers"}
+    if isinstance(problem.kernel.metric, InnerProduct):
+        names = names & _FOR_ALL - {"random frequencies"} | {"exact polynomial", "split powers"}
+    elif np.isinf(problem.z_max):
+        names &= _FOR_ALL
+    return {name: method for name, method in METHODS.items() if name in names}
 
 
-def _relative_error(
+def _measured(
     candidate: Candidate, rows: FloatArray, exact: FloatArray, n_rows: int, rng: np.random.Generator
-) -> float:
-    """Relative error of the kernel matrix of all n_rows, estimated on the sampled ``rows``."""
-    square_norm, square_error = _mean_entry(exact**2, n_rows), 0.0
-    for _ in range(_DRAWS):
-        feature_map = _draw(candidate, rng)
-        Z = feature_map.columns(rows)
+) -> Candidate:
+    """The candidate with its error for all n_rows, estimated on the sampled ``rows``, and time."""
+    square_norm, square_errors, seconds = _mean_entry(exact**2, n_rows), [], []
+    # Errors of Nystroem features, which take long to fit, differ little between draws.
+    for _ in range(_DRAWS if candidate.final_draw is None else 1):
+        feature_map, start = _draw(candidate, rng), process_time()
+        Z = feature_map.left(rows)
+        seconds.append((process_time() - start) * 1000.0 / len(rows))
         approximation = (Z * feature_map.signature) @ Z.T
-        square_error += _mean_entry((approximation - exact) ** 2, n_rows) / _DRAWS
-    return float(np.sqrt(square_error / square_norm))
+        square_errors.append(_mean_entry((approximation - exact) ** 2, n_rows))
+    error = float(np.sqrt(np.mean(square_errors) / square_norm))
+    return replace(candidate, error=error, seconds=min(seconds))
 
 
-def _draw(candidate: Candidate, rng: np.random.Generator) -> SymmetricMap:
+def _draw(candidate: Candidate, rng: np.random.Generator) -> FeatureMap:
     assert candidate.draw is not None  # true for every candidate whose error was measured
     return candidate.draw(rng)
 

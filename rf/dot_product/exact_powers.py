@@ -28,8 +28,8 @@ from rf.dot_product.problem import Problem
 from rf.feature_maps.monomials import MonomialMap, count_monomials
 from rf.inputs.rows import dense
 from spectra.base.arrays import FloatArray
-from spectra.formula.parsing import U, Z
-from spectra.kernels.metrics import Sphere
+from spectra.formula.parsing import T, U, Z
+from spectra.kernels.metrics import InnerProduct, Sphere
 
 if TYPE_CHECKING:
     from spectra.kernels.kernel import Kernel
@@ -141,7 +141,16 @@ def _exact_on(metric: Any, problem: Problem) -> list[Candidate]:
     if columns > problem.n_components:
         return not_applicable(_NAME, f"needs {columns} columns")
     exact = RadialPolynomialMap.of(coefficients, np.array(problem.centre), problem.z_max)
-    return [_candidate(f"of degree {size - 1} in z^2", exact)]
+    return [_candidate(f"of degree {size - 1} in z^2", exact, None)]
+
+
+@_exact_on.register
+def _(metric: InnerProduct, problem: Problem) -> list[Candidate]:
+    formula = problem.kernel.expr
+    if not formula.is_polynomial(T):
+        return not_applicable(_NAME, "the kernel is not a polynomial in t")
+    coefficients = [float(a) for a in reversed(sympy.Poly(formula, T).all_coeffs())]
+    return _monomial_candidates(problem, coefficients, np.inf)
 
 
 @_exact_on.register
@@ -149,17 +158,23 @@ def _(metric: Sphere, problem: Problem) -> list[Candidate]:
     coefficients = _coefficients_in_u(problem.kernel, problem.dim)
     if coefficients is None:
         return not_applicable(_NAME, "the kernel is not a polynomial in u")
+    return _monomial_candidates(problem, coefficients, 2.0)
+
+
+def _monomial_candidates(
+    problem: Problem, coefficients: Sequence[float], z_max: float
+) -> list[Candidate]:
     columns = count_monomials(problem.dim, coefficients)
     if columns > problem.n_components:
         return not_applicable(_NAME, f"needs {columns} columns")
     monomials = MonomialMap.of(problem.dim, coefficients)
     exact = MonomialFeatureMap(monomials, monomials.signature)
-    return [_candidate(f"of degree {len(coefficients) - 1}", exact, on_whole_sphere=True)]
+    return [_candidate(f"of degree {len(coefficients) - 1}", exact, z_max)]
 
 
-def _candidate(kind: str, exact: SymmetricMap, *, on_whole_sphere: bool = False) -> Candidate:
+def _candidate(kind: str, exact: SymmetricMap, z_max: float | None) -> Candidate:
     columns, draw = exact.signature.size, partial(_return_map, exact)
-    return Candidate(f"{_NAME} {kind}", columns, "", draw, on_whole_sphere=on_whole_sphere)
+    return Candidate(f"{_NAME} {kind}", columns, "", draw, z_max, is_unbiased=True)
 
 
 def _return_map(exact: SymmetricMap, rng: np.random.Generator) -> SymmetricMap:

@@ -121,7 +121,7 @@ def neuron_candidates(problem: Problem) -> list[Candidate]:
     signature = np.concatenate([np.repeat(np.sign(factors[used]), n), monomials.signature])
     draw = partial(_draw, n, scales, monomials, signature)
     detail = f"{n} orthogonal directions, constant and linear part exact, no bias"
-    return [Candidate(name, signature.size, detail, draw, on_whole_sphere=True)]
+    return [Candidate(name, signature.size, detail, draw, 2.0, is_unbiased=True)]
 
 
 def _draw(

@@ -11,14 +11,14 @@ import numpy as np
 from rf.dot_product.comparison import compare
 from rf.dot_product.designed_waves import designed_spectrum
 from rf.dot_product.problem import make_problem
-from rf.dot_product.single_column_waves import single_column_scheme
 from rf.inputs.rows import RowRange, centre_of
+from rf.inputs.tables import resolve_spectrum
 from rf.inputs.unit_warning import warn_if_wrong_unit
 from rf.schemes.choose import FittedPlan, Request, draw_from, refuse_lengths
 from spectra.designs import Design
 from spectra.errors import InfiniteMassError, ParameterError
 from spectra.kernels.base_kernel import BaseKernel
-from spectra.kernels.metrics import EUCLIDEAN, Euclidean, L1Metric, Sphere
+from spectra.kernels.metrics import EUCLIDEAN, Euclidean, InnerProduct, L1Metric, Sphere
 from spectra.verdict import Status, existence
 
 __all__ = ["design_plan"]
@@ -31,7 +31,7 @@ def design_plan(kernel: Any, request: Request, error: Error) -> FittedPlan | Non
 
     A design is preferred if a domain is given, for a kernel on the sphere with coupling "auto", and
     if the table has raised ``error`` because its mass is infinite; for functions of the l1 distance
-    also if their measure is not known.
+    methods are also compared if their measure is not known.
     """
     if isinstance(kernel, Design) and kernel.powers.size and request.domain is None:
         return _design(kernel, request, "A design was given.")
@@ -42,10 +42,12 @@ def design_plan(kernel: Any, request: Request, error: Error) -> FittedPlan | Non
 @singledispatch
 def _plan_for(metric: Any, kernel: Any, request: Request, error: Error) -> FittedPlan | None:
     """The plan for the metric of a kernel, here for groups of columns with separate distances."""
+    if request.domain == "data":
+        return _design(kernel, request, "The domain 'data' was asked for.")
     if request.domain is not None:
         raise ParameterError(
-            f"domain={request.domain!r} is not supported for {kernel}: its groups of columns have "
-            "separate distances. Omit domain, or make features of one group alone."
+            f"domain={request.domain!r} is not supported for {kernel}, which is not a function of "
+            "one Euclidean distance. Omit domain, or take domain='data'."
         )
     if isinstance(error, InfiniteMassError) and (message := _infinite_group(kernel)):
         raise InfiniteMassError(message) from error
@@ -77,27 +79,45 @@ def _(metric: Sphere, kernel: Any, request: Request, error: Error) -> FittedPlan
 def _(metric: L1Metric, kernel: Any, request: Request, error: Error) -> FittedPlan | None:
     if request.domain is None and error is None:
         return None
-    X, n = request.rows, request.n_components
-    try:
-        scheme = single_column_scheme(kernel, X, n, domain=request.domain)
-    except ParameterError as failure:
-        raise ParameterError(f"{error or ''} {failure}".strip()) from failure
-    warn_if_wrong_unit(kernel, X)
-    scheme.box.check(X, at_any_distance=request.any_distance)
-    return FittedPlan(scheme, kernel, scheme.box, scheme.box.z_max)
+    if error is None:
+        return _plan_for(None, kernel, request, error)
+    data_request = replace(request, domain="data")
+    return _design(
+        kernel, data_request, f"{kernel} has no table in {request.rows.shape[1]} columns."
+    )
+
+
+@_plan_for.register
+def _(metric: InnerProduct, kernel: Any, request: Request, error: Error) -> FittedPlan | None:
+    if request.domain not in (None, "data") or request.options.coupling != "auto":
+        raise ParameterError(
+            f"{kernel} is a kernel of the inner product, without distances or frequencies: omit "
+            "coupling, and take domain=None or 'data'."
+        )
+    return _design(kernel, request, "The kernel is defined for rows of any length.")
 
 
 def _design(source: Any, request: Request, why: str) -> FittedPlan:
     """The best of several methods for the rows; for a chosen coupling, a table that is designed."""
     X, coupling = request.rows, request.options.coupling
     options: Any = {"domain": request.domain, "why": why, "positive": request.positive}
+    if request.domain == "data" and coupling == "auto":
+        options |= {"compares_all": True, "options": request.options}
     problem = make_problem(source, X, request.n_components, **options)
     if coupling != "auto":
         plan = draw_from(designed_spectrum(problem, coupling), request)
         return replace(plan, scheme=replace(plan.scheme, note=problem.note))  # type: ignore[type-var]
     warn_if_wrong_unit(problem.kernel, X)
     comparison = compare(problem)
-    domain = np.inf if comparison.best.on_whole_sphere else comparison.z_max
+    if comparison.best.scheme is not None:
+        plan = draw_from(resolve_spectrum(problem.kernel, problem.dim), request)
+        return replace(plan, scheme=replace(plan.scheme, note=comparison.explain()))  # type: ignore[type-var]
+    if isinstance(problem.kernel.metric, InnerProduct) and comparison.method == "split powers":
+        refuses = comparison.best.z_max is None
+        rows = replace(problem.row_range, refuses=refuses)
+        z_max = 2.0 * rows.largest if refuses else np.inf
+        return FittedPlan(comparison, problem.kernel, rows, z_max)
+    domain = comparison.z_max if comparison.best.z_max is None else np.inf
     # X needs no check: its range was checked by make_problem.
     row_range = RowRange(domain, problem.sphere, centre_of(X))
     return FittedPlan(comparison, problem.kernel, row_range, comparison.z_max)

@@ -24,117 +24,75 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, final
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.base.compiled import compile_with_numba
 
-__all__ = ["DOUBLE", "SINGLE", "SineCosine", "write_sincos_numba"]
+__all__ = ["DOUBLE", "SINGLE", "SineCosine", "compiled_sincos"]
 
 
-@final
 @dataclass(frozen=True)
 class SineCosine:
-    """Constants of the algorithm for one floating-point type of p bits.
+    """Constants of the algorithm for one floating-point type.
 
-    ``two_over_pi``: 2/pi; ``rounder``: 1.5 * 2^(p - 1): adding it rounds to an integer, stored in
-    the last bits of the sum; ``half_pi``: the parts of pi/2; ``sine``, ``cosine``: coefficients of
-    P and Q, highest power first; ``integer``: the integer type of equal width; ``sign_shift``: left
-    shift from bit 1 to the sign bit; ``limit``: largest |x|.
+    ``dtype``, ``integer``: the type, and the integer type of equal width; ``half_pi``: the parts of
+    pi/2; ``sine``, ``cosine``: coefficients of P and Q, highest power first; ``limit``: largest
+    |x|.
     """
 
-    two_over_pi: Any
-    rounder: Any
-    half_pi: tuple[Any, ...]
-    sine: tuple[Any, ...]
-    cosine: tuple[Any, ...]
+    dtype: Any
     integer: Any
-    sign_shift: int
+    half_pi: tuple[float, ...]
+    sine: tuple[float, ...]
+    cosine: tuple[float, ...]
     limit: float
 
 
 #: float64: parts of pi/2 with 33, 33 and 53 bits; n times the first two is exact for n < 2^20.
 DOUBLE = SineCosine(
-    two_over_pi=np.float64(2.0 / np.pi),
-    rounder=np.float64(1.5 * 2.0**52),
-    half_pi=(
-        np.float64(float.fromhex("0x1.921fb544p+0")),
-        np.float64(float.fromhex("0x1.0b4611a6p-34")),
-        np.float64(float.fromhex("0x1.3198a2e037073p-69")),
-    ),
+    dtype=np.float64,
+    integer=np.int64,
+    half_pi=(1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21),
     sine=(
-        np.float64(1.589682819564583e-10),
-        np.float64(-2.5050758658659324e-08),
-        np.float64(2.7557313695268324e-06),
-        np.float64(-0.00019841269829817107),
-        np.float64(0.008333333333322425),
-        np.float64(-0.16666666666666632),
+        1.589682819564583e-10, -2.5050758658659324e-08, 2.7557313695268324e-06,
+        -0.00019841269829817107, 0.008333333333322425, -0.16666666666666632,
     ),
     cosine=(
-        np.float64(-1.1359669674048838e-11),
-        np.float64(2.0875723682057444e-09),
-        np.float64(-2.755731435523724e-07),
-        np.float64(2.4801587289491868e-05),
-        np.float64(-0.0013888888888874138),
-        np.float64(0.0416666666666666),
+        -1.1359669674048838e-11, 2.0875723682057444e-09, -2.755731435523724e-07,
+        2.4801587289491868e-05, -0.0013888888888874138, 0.0416666666666666,
     ),
-    integer=np.int64,
-    sign_shift=62,
     limit=2.0**20,
-)
+)  # fmt: skip
 
 #: float32: parts of pi/2 with 11, 11 and 24 bits; n times the first two is exact for n < 2^13.
 SINGLE = SineCosine(
-    two_over_pi=np.float32(2.0 / np.pi),
-    rounder=np.float32(1.5 * 2.0**23),
-    half_pi=(
-        np.float32(float.fromhex("0x1.92p+0")),
-        np.float32(float.fromhex("0x1.fb4p-12")),
-        np.float32(float.fromhex("0x1.4442d2p-24")),
-    ),
-    sine=(
-        np.float32(-0.00019516670727171004),
-        np.float32(0.008332173340022564),
-        np.float32(-0.16666655242443085),
-    ),
-    cosine=(
-        np.float32(2.443774792482145e-05),
-        np.float32(-0.001388736185617745),
-        np.float32(0.04166664555668831),
-    ),
+    dtype=np.float32,
     integer=np.int32,
-    sign_shift=30,
+    half_pi=(1.5703125, 0.0004837512969970703, 7.549790126404332e-08),
+    sine=(-0.00019516670727171004, 0.008332173340022564, -0.16666655242443085),
+    cosine=(2.443774792482145e-05, -0.001388736185617745, 0.04166664555668831),
     limit=2.0**13,
 )
 
 
-def write_sincos_numba(
-    phase: NDArray[Any],
-    scale: NDArray[Any],
-    out: NDArray[Any],
-    columns: tuple[int, int],
-    first_cosine: int,
-    first_sine: int,
-) -> None:
-    """As :func:`rf.feature_maps.sincos.write_sincos_numpy`, for |phase| up to ``SineCosine.limit``.
-
-    All arrays are contiguous.  The loop releases the interpreter lock.
-    """
-    _compiled_loop(phase.dtype.name)(phase, scale, out, columns, first_cosine, first_sine)
-
-
 @lru_cache(maxsize=2)
-def _compiled_loop(dtype_name: str) -> Any:
-    """The loop for one type.  Its constants are closure variables, part of numba's cache key."""
-    constants = DOUBLE if dtype_name == "float64" else SINGLE
-    dtype: Any = np.dtype(dtype_name).type
-    integer, sign_shift = constants.integer, constants.integer(constants.sign_shift)
-    one, half = dtype(1.0), dtype(0.5)
-    two_over_pi, rounder = constants.two_over_pi, constants.rounder
-    large, middle, small = constants.half_pi
-    sine, cosine = constants.sine, constants.cosine
+def compiled_sincos(constants: SineCosine) -> Any:
+    """:func:`rf.feature_maps.sincos.write_sincos_numpy` for one type, compiled at its first call.
+
+    |phase| is at most ``constants.limit``, and all arrays are contiguous.  The loop releases the
+    interpreter lock.
+    """
+    # The constants are closure variables, part of numba's cache key.
+    dtype, integer = constants.dtype, constants.integer
+    info = np.finfo(dtype)
+    sign_shift = integer(info.bits - 2)  # left shift from bit 1 to the sign bit
+    # Adding this rounds to an integer, stored in the last bits of the sum.
+    rounder = dtype(1.5 * 2.0**info.nmant)
+    one, half, two_over_pi = dtype(1.0), dtype(0.5), dtype(2.0 / np.pi)
+    large, middle, small = map(dtype, constants.half_pi)
+    sine, cosine = tuple(map(dtype, constants.sine)), tuple(map(dtype, constants.cosine))
 
     def write_sincos(
         phase: Any, scale: Any, out: Any, columns: Any, first_cosine: Any, first_sine: Any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,6 @@ __all__ = ["FeatureMap", "FourierMap", "Frequencies"]
 _PHASE_TOLERANCE = 1e-12
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Frequencies:
     """One draw: k(D) is estimated by sum(weights * cos(frequencies @ D + phases)).
@@ -101,7 +100,6 @@ class FeatureMap(ABC):
         """The right columns at the rows X, as :meth:`left`."""
 
 
-@final
 @dataclass(frozen=True, eq=False, repr=False)
 class FourierMap(FeatureMap):
     """Columns for the estimate sum_i a_i cos(w_i.D + phase_i): all cosines, then all sines.

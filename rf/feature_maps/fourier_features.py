@@ -9,13 +9,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from rf.feature_maps.compiled_sincos import DOUBLE, SINGLE, write_sincos_numba
+from rf.feature_maps.compiled_sincos import DOUBLE, SINGLE, compiled_sincos
 from rf.feature_maps.sincos import LIMIT, write_sincos_numpy
 from rf.feature_maps.threads import on_threads, serial_blas
 from rf.inputs.arrays import asarray_like, is_foreign, namespace_of
@@ -108,9 +108,11 @@ def choose_sincos(dtype: Any, pairs: float = np.inf) -> tuple[SincosFunction, fl
 
     ``pairs``: how many cosines (and sines) are needed; few do not justify the import of numba.
     """
+    is_double = np.dtype(dtype) == np.float64
     if implementation(time_in_numpy=_SECONDS_PER_PAIR * pairs) == "numpy":
-        return write_sincos_numpy, LIMIT if np.dtype(dtype) == np.float64 else np.inf
-    return write_sincos_numba, (DOUBLE if np.dtype(dtype) == np.float64 else SINGLE).limit
+        return write_sincos_numpy, LIMIT if is_double else np.inf
+    constants = DOUBLE if is_double else SINGLE
+    return compiled_sincos(constants), constants.limit
 
 
 def place_columns(out: NDArray[Any] | None, columns: NDArray[Any], X: Any) -> NDArray[Any]:
@@ -143,7 +145,6 @@ def _check_out(out: NDArray[Any] | None, shape: tuple[int, int], dtype: Any) -> 
     return out
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Rays:
     """Frequencies radii[i] * directions[j], sorted by i and then j.
@@ -161,7 +162,6 @@ class Rays:
         return np.asarray(rows.reshape(-1, self.directions.shape[1]))
 
 
-@final
 @dataclass(frozen=True)
 class _Panel:
     """At most 512 consecutive frequencies: directions, times one radius if there are radii."""
@@ -175,7 +175,6 @@ class _Panel:
     sines: NDArray[np.intp]  # column of the sine of each frequency, -1 for none
 
 
-@final
 @dataclass(frozen=True)
 class _Work:
     """The computation of all columns, divided into tasks: some of the rows, all frequencies."""
@@ -269,13 +268,20 @@ class _Work:
         """Write the columns of a panel at rows whose norms are at most ``norm``."""
         if panel.phases is not None:
             phase += panel.phases
-        bounded = norm * panel.largest_norm + panel.largest_phase <= self.limit
-        large = None if bounded else _take_large_phases(phase, self.limit)
-        self._write_all(panel, phase, out)
-        if large is not None:
-            _write_large_phases(large, panel, out)
+        if norm * panel.largest_norm + panel.largest_phase <= self.limit:
+            self._write_bounded(panel, phase, out)
+            return
+        # Phases beyond the limit or not finite: np.cos and np.sin are accurate for any size.
+        rows, columns = np.nonzero(~(np.abs(phase) <= self.limit))
+        large, scale = phase[rows, columns].astype(np.float64), panel.scale[columns]
+        phase[rows, columns] = 0.0
+        self._write_bounded(panel, phase, out)
+        out[rows, panel.start + columns] = np.cos(large) * scale
+        sines = panel.sines[columns]
+        kept = sines >= 0
+        out[rows[kept], sines[kept]] = (np.sin(large) * scale)[kept]
 
-    def _write_all(self, panel: _Panel, phase: NDArray[Any], out: NDArray[Any]) -> None:
+    def _write_bounded(self, panel: _Panel, phase: NDArray[Any], out: NDArray[Any]) -> None:
         """Write cosines and sines before, at and after the frequency without a sine column."""
         n, first = panel.scale.size, 0
         for lone in np.flatnonzero(panel.sines < 0).tolist():
@@ -294,10 +300,6 @@ class _Work:
             self.write_sincos(phase, panel.scale, out, (first, stop), panel.start + first, sines)
 
 
-# Rows, columns and values of large phases.
-_LargePhases = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]
-
-
 def _row_norms(X: Any) -> FloatArray:
     """Norms of rows, 0.1 % larger for rounding errors, and infinite if the squares overflow."""
     if issparse(X):
@@ -307,23 +309,3 @@ def _row_norms(X: Any) -> FloatArray:
         with np.errstate(over="ignore"):
             squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
     return np.asarray(1.001 * np.sqrt(squares))
-
-
-def _take_large_phases(phase: NDArray[Any], limit: float) -> _LargePhases | None:
-    """Find the phases beyond the limit or not finite, and replace them by zero in ``phase``."""
-    rows, columns = np.nonzero(~(np.abs(phase) <= limit))
-    if not rows.size:
-        return None
-    values = phase[rows, columns].astype(np.float64)
-    phase[rows, columns] = 0.0
-    return rows, columns, values
-
-
-def _write_large_phases(large: _LargePhases, panel: _Panel, out: NDArray[Any]) -> None:
-    """Overwrite the columns at large phases by np.cos and np.sin, accurate for any size."""
-    rows, columns, values = large
-    scale = panel.scale[columns]
-    out[rows, panel.start + columns] = np.cos(values) * scale
-    sines = panel.sines[columns]
-    kept = sines >= 0
-    out[rows[kept], sines[kept]] = np.sin(values[kept]) * scale[kept]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import Self, final
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ def count_monomials(dim: int, coefficients: Sequence[float]) -> int:
     return sum(math.comb(dim + n - 1, n) for n, a in enumerate(coefficients) if a != 0)
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class MonomialMap:
     r"""Columns :math:`\sqrt{|a_n|\,n!/m!}\;x^m` of all degrees n and multi-indices m, |m| = n.

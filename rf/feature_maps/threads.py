@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from types import SimpleNamespace
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -26,17 +27,8 @@ from spectra.base.limits import check_time
 __all__ = ["on_threads", "serial_blas", "show_config"]
 
 
-class _BlasLimit:
-    """State of the limit on BLAS, which lasts while at least one caller of serial_blas needs it."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.users = 0
-        self.threads = 1
-        self.limiter: Any = None
-
-
-_LIMIT = _BlasLimit()
+# State of the limit on BLAS, which lasts while at least one caller of serial_blas needs it.
+_LIMIT: Any = SimpleNamespace(lock=threading.Lock(), users=0, threads=1, limiter=None)
 
 
 @lru_cache(maxsize=1)

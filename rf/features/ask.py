@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self, final
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,7 +38,6 @@ class DroppedPartWarning(UserWarning):
     """A part of the measure was left out, because its mass is negligible."""
 
 
-@final
 class AsKRFF(BaseSpectralFeatures):
     r"""Random Fourier features of asymmetric kernels, of He et al.: four parts, iid frequencies.
 

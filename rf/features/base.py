@@ -68,6 +68,7 @@ class BaseSpectralFeatures(
     random_state: Any
     mixed_signature: MixedSignature = "ignore"
     length_scale: Any = None
+    domain: Any = None
     outside: Literal["error", "ignore"] = "error"
     # Set by fit.
     table_: SpectralTable | None
@@ -99,16 +100,6 @@ class BaseSpectralFeatures(
                 f"{plan.scheme.table.formula} is asymmetric. Use AsKRFF or SpectralFeatures."
             )
         return plan
-
-    def _request(self, X: Any) -> Request:
-        """What is asked for, at rows that are divided by their lengths."""
-        return Request(
-            X,
-            self.n_components,
-            self._options(),
-            any_distance=self.outside == "ignore",
-            has_lengths=self._lengths is not None,
-        )
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose how to sample features of the kernel for the rows X, and draw them.
@@ -144,7 +135,16 @@ class BaseSpectralFeatures(
         rng = np.random.default_rng(seed.tolist()).spawn(2)[1]  # [0] would change seeded results
         check_overflow(X)
         with serial_blas():  # the products are small
-            plan = self._choose(self._request(X))
+            request = Request(
+                X,
+                self.n_components,
+                self._options(),
+                domain=self.domain,
+                positive=self.mixed_signature == "error",
+                any_distance=self.outside == "ignore",
+                lengths=self._lengths,
+            )
+            plan = self._choose(request)
             scheme, self._row_range, self.z_max_ = plan.scheme, plan.row_range, plan.z_max
             self._exact = plan.kernel if kernel_lengths is None else self.kernel
             self.scheme_, self.table_, self.method_ = scheme, scheme.table, scheme.method
@@ -181,6 +181,12 @@ class BaseSpectralFeatures(
         """Expected relative error of the kernel matrix of the fitted rows, in Frobenius norm."""
         check_is_fitted(self)
         return self.scheme_.expected_error(self.feature_map_.extra_variance)
+
+    @property
+    def is_unbiased_(self) -> bool:
+        """Whether the mean of the estimate over draws is the kernel, for all rows."""
+        check_is_fitted(self)
+        return self.scheme_.is_unbiased
 
     @by_chunks
     def transform(self, X: Any, *, out: NDArray[Any] | None = None) -> Any:

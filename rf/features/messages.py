@@ -67,6 +67,8 @@ def warn_of_signs(signature: FloatArray, *, refuse: bool) -> None:
 
 def describe_lengths(lengths: Any) -> str:
     """The lengths that rows are divided by, as text; ``lengths`` is an array of any library."""
+    if lengths.ndim == 2:
+        return "a matrix of lengths"
     values = [float(length) for length in lengths]
     if len(set(values)) == 1:
         return f"{values[0]:.6g}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -25,7 +25,6 @@ _COMMON_CONSTRAINTS: dict[str, Any] = {
 }
 
 
-@final
 class RFF(BaseSpectralFeatures):
     """Random Fourier features of Rahimi and Recht: one positive measure, iid frequencies.
 
@@ -118,7 +117,6 @@ class SignedFeatures(BaseSpectralFeatures):
         return SamplingOptions(self._coupling, radii="iid", allocation=self.allocation)
 
 
-@final
 class ORF(SignedFeatures):
     """Orthogonal random features of Yu et al.: orthogonal d x d blocks within each part.
 
@@ -140,7 +138,6 @@ class ORF(SignedFeatures):
     _coupling = "orthogonal"
 
 
-@final
 class GRFF(SignedFeatures):
     """Generalised random Fourier features of Liu et al.: the Jordan parts, iid frequencies.
 
@@ -169,7 +166,6 @@ class GRFF(SignedFeatures):
     """
 
 
-@final
 class GORF(SignedFeatures):
     """Generalised orthogonal random features of Luo et al.: the published joint coupling.
 

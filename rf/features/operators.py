@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,6 @@ FeatureFunction = Callable[[Any, NDArray[Any]], NDArray[Any]]
 _Side = tuple[Any, FeatureFunction]  # rows X with left features, or rows Y with right features
 
 
-@final
 class FeatureOperator(LinearOperator):  # type: ignore[misc]
     r"""The matrix K + ridge I, with K = L(X) S R(Y)', as a linear operator.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, final
+from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -22,7 +21,6 @@ _N_COMPONENTS = [Interval(Integral, 1, None, closed="left")]
 _MIXED = [StrOptions({"warn", "ignore", "error"})]
 
 
-@final
 class SpectralFeatures(BaseSpectralFeatures):
     r"""Random features of any kernel with a finite spectral measure, signed or not.
 
@@ -31,7 +29,8 @@ class SpectralFeatures(BaseSpectralFeatures):
     Parameters
     ----------
     kernel : Kernel, Family, str, SpectralMeasure, design or SpectralTable, default="gaussian"
-        A str is a name of ``spectra.catalogue`` or a formula in z = |x - y| or u = <x, y>.  A
+        A str is a name of ``spectra.catalogue`` or a formula in z = |x - y|, in u = <x, y> of rows
+        of length 1, or in t = <x, y> of any rows.  A
         ``spectra.design(..., n_components=n)`` sets the coupling and the numbers of frequencies.
     n_components : int, default=100
         Number of output columns: n cosines, then n sines.  If it is odd, one frequency has a single
@@ -51,18 +50,20 @@ class SpectralFeatures(BaseSpectralFeatures):
         With "error" and coupling "auto", a kernel that is positive definite on the sphere gets
         features without such columns.
     domain : float, "data" or None, default=None
-        Design features for the data that approximate the kernel up to this distance of rows; "data"
-        takes it from X, with a margin.  By default features are designed only for a formula in u
-        with coupling "auto", and for kernels without a finite measure: radial ones, and l1 kernels
-        that are linear on the range of X.  Not supported for kernels of groups of columns.
+        Design features for the data that approximate the kernel up to this distance of rows.  With
+        "data", all methods are compared on rows of X that are held out, biased ones such as
+        Nystroem included, for any symmetric kernel; the best one for rows like those of X is used.
+        By default features are made for the data only for formulas in u or t = <x, y>, for radial
+        kernels without a finite measure, and for functions of the l1 distance without a table.
     outside : {"error", "ignore"}, default="error"
         What transform and gram do with rows further apart than ``z_max_``.
     kernel_params : dict, default=None
         Parameters of a catalogue kernel or a formula, such as ``{"nu": 2.5}`` for "matern".
-    length_scale : float, array_like of shape (d,), "median" or None, default=None
+    length_scale : float, array_like of shape (d,) or (d, d), "median" or None, default=None
         Rows are divided by it before the kernel is applied: one length, a length for each column,
-        or the median distance of the rows.  z_max_, domain and the distances of :meth:`variance`
-        are distances of divided rows.
+        or the median distance of the rows.  For a matrix M, such as :func:`rf.anisotropy` makes,
+        rows x become M^-1 x.  z_max_, domain and the distances of :meth:`variance` are distances of
+        divided rows.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -84,6 +85,8 @@ class SpectralFeatures(BaseSpectralFeatures):
         Expected relative error of the kernel matrix of X in the Frobenius norm: measured on a
         sample of X for features designed for the data; otherwise computed from the variance at a
         sample of the distances, to a few percent.
+    is_unbiased_ : bool
+        Whether the mean of the estimate over draws is the kernel, for all rows that are accepted.
     z_max_ : float
         Largest distance at which the features approximate the kernel; may be infinite.
     kernel_ : Kernel or None
@@ -92,8 +95,9 @@ class SpectralFeatures(BaseSpectralFeatures):
         The distributions of the frequencies; None if they are not drawn from a table.
     frequencies_ : rf.Frequencies or None
         The frequencies; None if they are not drawn from a table.
-    length_scale_ : ndarray of shape (d,) or None
-        The lengths, from ``length_scale``: ``kernel_.gram(X / length_scale_)`` is the exact matrix.
+    length_scale_ : ndarray of shape (d,) or (d, d), or None
+        The lengths, from ``length_scale``: ``kernel_.gram(X / length_scale_)`` is the exact matrix,
+        or ``kernel_.gram(np.linalg.solve(length_scale_, X.T).T)`` for a matrix.
     cancellation_bound_ : float
         Bound of the sum of absolute terms in an entry of the kernel matrix of X (see Notes).
     scheme_ : rf.schemes.scheme.Scheme
@@ -191,14 +195,21 @@ class SpectralFeatures(BaseSpectralFeatures):
         if self._lengths is not None:
             heading += f" Rows are divided by {describe_lengths(self._lengths)}."
         error = "" if self.table_ is None else describe_error(self.expected_error_)
-        return "\n".join(line for line in (heading, self.scheme_.explain(), error) if line)
+        lines = (heading, self.scheme_.explain(), error, self._describe_alternative())
+        return "\n".join(line for line in lines if line)
+
+    def _describe_alternative(self) -> str:
+        """What domain="data" could do, for the default; empty if another choice was made."""
+        rows, kernel = self.scheme_.rows, self.kernel_
+        is_default = self.domain is None and self.coupling == "auto"
+        if not is_default or rows is None or kernel is None or not kernel.is_symmetric:
+            return ""
+        from rf.dot_product.comparison import describe_nystroem
+
+        return describe_nystroem(kernel, rows, self.n_components)
 
     def _options(self) -> SamplingOptions:
         return SamplingOptions(self.coupling, self.radii, self.allocation)
-
-    def _request(self, X: Any) -> Request:
-        positive = self.mixed_signature == "error"
-        return replace(super()._request(X), domain=self.domain, positive=positive)
 
     def _choose(self, request: Request) -> FittedPlan:
         return choose(self._unscaled, request, parameters=self.kernel_params, design=_design)

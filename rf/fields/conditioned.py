@@ -350,7 +350,7 @@ def _vecchia_factor(field: Any, X: FloatArray, noise: FloatArray) -> Any:
         matrices[:, places, places] = diagonal[block]
         return np.asarray(matrices)
 
-    return vecchia_factor(neighbour_blocks(X / field.lengths, _NEIGHBOURS), covariance)
+    return vecchia_factor(neighbour_blocks(field.scaled(X), _NEIGHBOURS), covariance)
 
 
 def _singular_message(reason: str) -> str:

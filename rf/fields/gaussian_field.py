@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
@@ -10,9 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from rf.fields.conditioned import ConditionedField
 from rf.fields.covariance import Covariance, why_not_positive
 from rf.fields.paths import Path
-from rf.inputs.rows import check_cross_distances, checked_lengths
+from rf.inputs.rows import (
+    check_cross_distances,
+    checked_lengths,
+    product_of_lengths,
+    refuse_matrix,
+)
 from rf.inputs.tables import resolve_spectrum, split_off_lengths
-from spectra.base.arrays import FloatArray
+from spectra.base.arrays import FloatArray, from_units, to_units
 from spectra.base.limits import check_time
 from spectra.base.numbers import checked_dim, real_array, whole_number
 from spectra.errors import DataError, ParameterError
@@ -51,8 +57,9 @@ class GaussianField:
     coupling : str
         How the frequencies depend on one another, as in :func:`rf.draw_frequencies`; "auto" is
         "orthogonal", or "iid" for the l1 distance, which has no other coupling.
-    length_scale : float or array_like of shape (d,)
-        Each coordinate is divided by it before the kernel is applied.
+    length_scale : float or array_like of shape (d,) or (d, d)
+        Each coordinate is divided by it before the kernel is applied; for a matrix M, such as
+        :func:`rf.anisotropy` makes, points x become M^-1 x.
     random_state : int or None
         The seed.  The same seed gives the same paths, for any order and any blocks of points.
 
@@ -151,10 +158,7 @@ class GaussianField:
 
     def at_kink(self, X: ArrayLike, Y: ArrayLike) -> NDArray[np.bool_]:
         """Whether a row of X has the distance 0 to a row of Y, in all columns of a group."""
-        lengths = self._lengths()
-        return self._resolved_covariance().at_kink(
-            self._points(X) / lengths, self._points(Y) / lengths
-        )
+        return self._resolved_covariance().at_kink(self.scaled(X), self.scaled(Y))
 
     def covariance_error(self, z: ArrayLike) -> FloatArray:
         """Standard deviation of the covariance at distances z, over draws of the frequencies.
@@ -216,9 +220,12 @@ class GaussianField:
         """Path ``number`` (0, 1, 2, ...) of the seed, as a function of points."""
         rng = self._generator(number, _WAVE_STREAM)
         scheme = self._resolved_covariance().scheme(self.n_components // 2, self.coupling)
-        frequencies = scheme.frequencies(rng)
+        frequencies, units = scheme.frequencies(rng), self._units()
         cosines, sines = rng.standard_normal((2, len(frequencies))) * np.sqrt(frequencies.weights)
-        return Path(frequencies, cosines, sines, self._lengths())
+        if units.ndim == 2:
+            turned = from_units(frequencies.frequencies, units)
+            frequencies, units = replace(frequencies, frequencies=turned), np.ones(self.dim)
+        return Path(frequencies, cosines, sines, units)
 
     def __call__(self, X: ArrayLike) -> FloatArray:
         """Values of path 0 at the rows of X: shape (rows,)."""
@@ -302,28 +309,26 @@ class GaussianField:
 
     def covariance_matrix(self, X: ArrayLike, Y: ArrayLike) -> FloatArray:
         """The exact k((x - y) / lengths) for the rows of X and of Y: shape (n, m)."""
-        lengths = self._lengths()
-        X, Y = self._points(X) / lengths, self._points(Y) / lengths
-        return self._resolved_covariance().matrix(X, Y)
+        return self._resolved_covariance().matrix(self.scaled(X), self.scaled(Y))
 
     def covariance_of_pairs(self, blocks: FloatArray) -> FloatArray:
         """The covariance matrices of blocks of points, (b, k, d) -> (b, k, k)."""
-        points = blocks / self._lengths()
+        points = to_units(blocks, self._units())
         lags = Points(points[:, :, None] - points[:, None], 1)
         return self._resolved_covariance().values(lags)
 
-    @property
-    def lengths(self) -> FloatArray:
-        """The lengths that coordinates are divided by: shape (d,)."""
-        return self._lengths()
+    def scaled(self, X: ArrayLike) -> FloatArray:
+        """X as a valid array of points, divided by the lengths."""
+        points = self._points(X)
+        return to_units(points, self._units())
 
     def covariance_gradient(self, X: ArrayLike, Y: ArrayLike, c: FloatArray) -> FloatArray:
         """Gradient at the rows of X of the sum of c_j k((x - y_j) / lengths): shape (rows, d)."""
-        X, lengths = np.asarray(X, dtype=float), self._lengths()
+        X = np.asarray(X, dtype=float)
         # Concatenated to check the distances of X to Y against the domain of the table.
-        points = self._points(np.concatenate([X, np.asarray(Y, dtype=float)])) / lengths
+        points = self.scaled(np.concatenate([X, np.asarray(Y, dtype=float)]))
         X, Y = np.split(points, [len(X)])
-        return self._resolved_covariance().gradient_of_sum(X, Y, c) / lengths
+        return from_units(self._resolved_covariance().gradient_of_sum(X, Y, c), self._units())
 
     def _generator(self, number: int, stream: int) -> np.random.Generator:
         key = (whole_number(number, "number", least=0), stream)
@@ -336,10 +341,13 @@ class GaussianField:
             )
         return self._covariance
 
-    def _lengths(self) -> FloatArray:
-        """The lengths that coordinates are divided by: shape (d,)."""
-        lengths = checked_lengths(self.length_scale, self.dim)
-        return lengths if self._own_lengths is None else lengths * self._own_lengths
+    def _units(self) -> FloatArray:
+        """The lengths that coordinates are divided by, (d,), or the inverse of a matrix M."""
+        given = checked_lengths(self.length_scale, self.dim)
+        lengths = np.asarray(product_of_lengths(self._own_lengths, given))
+        if not self.table.is_radial:
+            refuse_matrix(lengths, self.table.formula)
+        return lengths if lengths.ndim == 1 else np.linalg.inv(lengths)
 
     def _points(self, X: ArrayLike) -> FloatArray:
         """X as a valid array of points; resolves the kernel if the dimension was unknown."""
@@ -356,7 +364,7 @@ class GaussianField:
                 f"R^{self.dim}."
             )
         if np.isfinite(self.table.domain):
-            scaled = points / self._lengths()
+            scaled = to_units(points, self._units())
             check_cross_distances(scaled, scaled, self.table.domain)
         return points
 
@@ -373,7 +381,7 @@ class GaussianField:
         if any(part.sign < 0 for part in table.parts) or not table.parts:
             raise ParameterError(why_not_positive(self.kernel, spectrum))
         self._covariance = Covariance(table, spectrum.kernel)
-        self._lengths()  # refuses an invalid length_scale
+        self._units()  # refuses an invalid length_scale
 
 
 def _covariance_kernel(kernel: Any) -> Any:

@@ -17,7 +17,6 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from spectra.base.arrays import FloatArray, from_units, to_units
-from spectra.base.bessel import plane_wave_mean
 from spectra.errors import ParameterError
 from spectra.table import Group, SpectralTable
 
@@ -91,31 +90,21 @@ def products_of_kernel(kernel: Any) -> list[Product]:
 
 
 def products_of_table(table: SpectralTable) -> list[Product]:
-    """The parts of a table whose laws have bounded radii."""
+    """The parts of a table."""
     groups: dict[Group, Wave] = {g: _wave_of_group(g, table) for p in table.parts for g in p.groups}
     return [(p.sign * p.mass, [groups[g] for g in p.groups]) for p in table.parts]
 
 
 def _wave_of_group(group: Group, table: SpectralTable) -> Wave:
-    """The wave of a radial law of radii w in d columns: k'(z)/z = -E[w^2 Omega_(d+2)(w z)]/d.
-
-    Omega_d is the mean of a plane wave over the sphere.
-    """
+    """The expected plane wave of a radial law."""
     law, dim = group.law, group.size(table.dim)
-    if not np.isfinite(getattr(law, "upper", np.inf)):
+    if not group.is_coupled:
         raise ParameterError(
-            f"The gradient of {table.formula} cannot be computed from its table, whose frequencies "
-            "are unbounded. Make the field from the kernel instead of the table."
+            f"The covariance {table.formula} has a kink wherever x and a data point share a "
+            "coordinate, so it has no gradient there. Use a smooth covariance."
         )
-
-    def slope(z: FloatArray) -> FloatArray:
-        mean = np.zeros(z.shape)
-        radii, weights, _ = law.nodes(float(z.max(initial=0.0)))
-        for w, weight in zip(radii, weights, strict=True):
-            mean -= weight * w**2 / dim * plane_wave_mean(dim + 2, w * z)
-        return np.where(z > 0.0, mean, 0.0)
-
-    return Wave(group.columns, group.lengths, partial(law.expected_plane_wave, dim), slope)
+    value, slope = partial(law.expected_plane_wave, dim), partial(law.plane_wave_slope, dim)
+    return Wave(group.columns, group.lengths, value, slope)
 
 
 def blocks_of_pairs(X: FloatArray, Y: FloatArray) -> Iterator[slice]:

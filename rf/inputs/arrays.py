@@ -153,7 +153,7 @@ def by_chunks(method: Callable[..., Any]) -> Callable[..., Any]:
         single = X.dtype == np.float32
         if name != "gram":
             return X.map_blocks(
-                _call_method, name, self, dtype=np.float32 if single else np.float64,
+                getattr(self, name), dtype=np.float32 if single else np.float64,
                 chunks=(X.chunks[0], (self._n_features_out,)),
                 meta=np.empty((0, 0), np.float32 if single else np.float64),
             )  # fmt: skip
@@ -161,19 +161,11 @@ def by_chunks(method: Callable[..., Any]) -> Callable[..., Any]:
         Y = row_chunks(other)
         dtype = np.float32 if single and Y.dtype == np.float32 else np.float64
         return dask_module(".array").blockwise(
-            _call_gram, "ij", X, "ik", Y, "jk", estimator=self, dtype=dtype,
+            self.gram, "ij", X, "ik", Y, "jk", dtype=dtype,
             concatenate=True, meta=np.empty((0, 0), dtype),
         )  # fmt: skip
 
     return lazy
-
-
-def _call_method(rows: Any, name: str, estimator: Any) -> Any:
-    return getattr(estimator, name)(rows)
-
-
-def _call_gram(rows: Any, others: Any, estimator: Any) -> Any:
-    return estimator.gram(rows, others)
 
 
 def row_chunks(X: Any) -> Any:

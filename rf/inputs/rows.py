@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -40,6 +40,7 @@ __all__ = [
     "norms_of",
     "product_of_lengths",
     "range_of_distances",
+    "refuse_matrix",
     "sample_of_rows",
     "typical_differences",
     "typical_distances",
@@ -62,6 +63,8 @@ _ALL_PAIRS = 20_000
 MARGIN = 0.05
 # Bound of the rounding error of products of rows, relative to their squared norms.
 _PRODUCT_ROUNDING = 1e-9
+# Largest condition number of a matrix of lengths: distances keep four digits.
+_MOST_CONDITION = 1e12
 # A fixed seed, so that the median distance depends on the rows alone.
 _MEDIAN_SEED = 15
 
@@ -82,18 +85,28 @@ _DOMAIN_ADVICE = "Rescale the data, or design the table on a larger domain."
 
 
 def checked_lengths(length_scale: Any, dim: int) -> FloatArray:
-    """Validate ``length_scale``, a number or one for each column, and return shape (dim,)."""
+    """Validate ``length_scale``, and return shape (dim,), or (dim, dim) for a full matrix."""
     lengths = real_array(length_scale, "length_scale")
+    if lengths.shape == (dim, dim):
+        diagonal = np.diagonal(lengths)
+        if not np.array_equal(lengths, np.diag(diagonal)):
+            if not (np.isfinite(lengths).all() and np.linalg.cond(lengths) < _MOST_CONDITION):
+                raise ParameterError(
+                    "The matrix length_scale is singular, or not finite, so it has no inverse. "
+                    "rf.anisotropy(lengths, angles) makes a regular one."
+                )
+            return lengths
+        lengths = np.abs(diagonal)
     if lengths.shape not in ((), (dim,)) or not np.all((lengths > 0) & (lengths < np.inf)):
         raise ParameterError(
-            f"length_scale = {length_scale!r}: give a positive number, or one for each of the "
-            f"{dim} columns."
+            f"length_scale = {length_scale!r}: give a positive number, one for each of the {dim} "
+            f"columns, or a matrix of shape ({dim}, {dim}) without zeros on its diagonal."
         )
     return np.array(np.broadcast_to(lengths, (dim,)))
 
 
 def lengths_for(length_scale: Any, X: Any) -> FloatArray | None:
-    """Lengths of the columns of X, shape (d,), or None if ``length_scale`` is None.
+    """Lengths of the columns of X, shape (d,) or (d, d), or None if ``length_scale`` is None.
 
     "median" gives every column the median distance between (at most 512 of) the rows.
     """
@@ -126,9 +139,12 @@ def _median_distance(rows: Any) -> float:
 
 
 def divide_by_lengths(X: Any, lengths: FloatArray | None) -> Any:
-    """X / lengths, in the dtype and library of X; X itself if ``lengths`` is None."""
+    """X / lengths, or rows M^-1 x for a matrix M, in the dtype and library of X; X for None."""
     if lengths is None:
         return X
+    if lengths.ndim == 2:
+        inverse = np.linalg.inv(on_host(lengths)).T
+        return X @ (inverse.astype(X.dtype) if issparse(X) else asarray_like(inverse, X))
     if issparse(X):
         scaled = X.tocsr(copy=True)
         scaled.data /= lengths[scaled.indices].astype(scaled.dtype)
@@ -137,13 +153,23 @@ def divide_by_lengths(X: Any, lengths: FloatArray | None) -> Any:
 
 
 def product_of_lengths(first: FloatArray | None, second: FloatArray | None) -> FloatArray | None:
-    """The product of two arrays of lengths; None stands for ones."""
+    """What divides by ``second``, then by ``first``; None stands for ones."""
     if first is None or second is None:
         return second if first is None else first
-    return first * second
+    if second.ndim == first.ndim == 2:
+        return np.asarray(second @ first)
+    return second[:, None] * first if first.ndim == 2 else second * first
 
 
-@final
+def refuse_matrix(lengths: FloatArray | None, kernel: Any) -> None:
+    """Refuse a matrix of lengths for a kernel of groups of columns or of the l1 distance."""
+    if lengths is not None and lengths.ndim == 2:
+        raise ParameterError(
+            f"length_scale is a matrix, which mixes the columns, and {kernel} is a function of "
+            "separate columns, not of |x - y|. Give a length for each column, or a radial kernel."
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class RowRange:
     """The rows for which fitted features represent the kernel.
@@ -340,6 +366,13 @@ def _distances_from(X: Any, norms: FloatArray, centre: FloatArray) -> FloatArray
 
 
 def _largest_distance(X: Any) -> float:
+    norms = norms_of(X)
+    centre = centre_of(X)
+    radius = _distances_from(X, norms, centre)
+    far = dense(X[[int(radius.argmax())]])[0]
+    # A pair that is further apart than ``far`` and its furthest row has no row near the centre.
+    least = float(_distances_from(X, norms, far).max()) - float(radius.max())
+    X = X[np.flatnonzero(radius >= least - NORM_TOLERANCE * float(norms.max()))]
     square = norms_of(X) ** 2
     largest = 0.0
     for start in range(0, X.shape[0], _BLOCK):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
+from rf.inputs.arrays import user_stacklevel
 from spectra.base.arrays import FloatArray
 from spectra.errors import DataError, ParameterError
 from spectra.table import SpectralTable
@@ -14,8 +16,7 @@ from spectra.table.kept_tables import default_cache, load_by_alias
 
 if TYPE_CHECKING:
     from spectra.designs import Design
-    from spectra.kernels.composite import CompositeKernel
-    from spectra.kernels.kernel import Kernel
+    from spectra.kernels.base_kernel import BaseKernel
 
 __all__ = [
     "DesignCounts",
@@ -31,7 +32,6 @@ __all__ = [
 _CACHE_SIZE = 64
 
 
-@final
 @dataclass(frozen=True)
 class DesignCounts:
     """The numbers of frequencies for which a design optimized the masses of its table.
@@ -44,13 +44,12 @@ class DesignCounts:
     columns: int
 
 
-@final
 @dataclass(frozen=True)
 class Spectrum:
     """A table, its exact kernel or the text of it (if known), and the counts of a design."""
 
     table: SpectralTable
-    source: Kernel | CompositeKernel | str | None
+    source: BaseKernel | str | None
     design: DesignCounts | None = None
 
     @property
@@ -81,20 +80,20 @@ def resolve_spectrum(source: Any, dim: int) -> Spectrum:
     cached = cached_spectrum(text, dim) if text else None
     if cached is not None:
         return cached
-    from spectra.kernels.composite import CompositeKernel
-    from spectra.kernels.kernel import Kernel
+    from spectra.kernels.base_kernel import BaseKernel
 
     source = resolve_kernel(source)
-    if isinstance(source, Kernel | CompositeKernel):
-        radial_text = text and isinstance(source, Kernel)
-        return Spectrum(_derive(text if radial_text else source, dim), source)
+    if isinstance(source, BaseKernel):
+        return Spectrum(_derive(text if text and source.is_symmetric else source, dim), source)
     from spectra.designs import Design
+    from spectra.kernels.tabulated import TabulatedKernel
     from spectra.measure import SpectralMeasure
     from spectra.measure.tabulation import tabulate
 
     if isinstance(source, SpectralMeasure):
         _check_dimension("measure", source.dim, dim)
-        return Spectrum(tabulate(source), source.kernel)
+        table = tabulate(source)
+        return Spectrum(table, source.kernel or TabulatedKernel(table))
     if isinstance(source, Design):
         _check_dimension("design", source.dim, dim)
         counts = None if source.n_components is None else counts_of_design(source)
@@ -149,20 +148,35 @@ def resolve_kernel(source: Any, parameters: Mapping[str, Any] | None = None) -> 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _parse_cached(text: str) -> Any:
-    return _parse(text, {})
+    kernel = _parse(text, {})
+    if "max" in text.lower() and _is_truncated_distance(kernel):
+        warnings.warn(
+            f"z in {text!r} is the Euclidean distance. The truncated l1 distance of the literature "
+            "is the catalogue's kernel 'tl1', or spectra.l1(...).",
+            stacklevel=user_stacklevel(),
+        )
+    return kernel
+
+
+def _is_truncated_distance(kernel: Any) -> bool:
+    from spectra.kernels.metrics import EUCLIDEAN
+    from spectra.kernels.profile_terms import l1_components
+
+    is_radial = getattr(kernel, "metric", None) == EUCLIDEAN and hasattr(kernel, "pieces")
+    return is_radial and bool((l1_components(kernel) or ((),))[0])
 
 
 def _parse(text: str, given: dict[str, Any]) -> Any:
     from spectra.kernels.catalogue import any_kernel_from_text, catalogue, parse_name
 
     name, values = parse_name(text, given)
-    if name in catalogue.asymmetric:
-        return catalogue[name](**values)
+    if name in catalogue and catalogue.by_name[name].id not in catalogue.entries:
+        return catalogue.by_name[name](**values)
     return any_kernel_from_text(text, parameters=given)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
-def _derive(kernel: Kernel | CompositeKernel | str, dim: int) -> SpectralTable:
+def _derive(kernel: Any, dim: int) -> SpectralTable:
     from spectra.derivation.kernel_to_table import derive
 
     return derive(kernel, dim)

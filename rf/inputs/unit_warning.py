@@ -50,16 +50,7 @@ def warn_if_wrong_unit(kernel: Any, X: Any) -> None:
     Groups of columns are checked separately.  Kernels on the sphere, shifted kernels, matrices of
     lengths and tables of the l1 distance are not checked.
     """
-    metric: Metric = "euclidean"
-    if isinstance(kernel, SpectralTable):
-        known = {} if kernel.sphere or not kernel.is_symmetric else kernel.radial_factors
-        factors = [(g, table, metric) for g, table in known.items()]
-    elif getattr(kernel, "is_symmetric", False):  # a kernel
-        whole = [f for f in kernel.factors if f.metric.diameter == np.inf]
-        factors = [(f, f.profile, f.metric.name) for f in whole]
-    else:
-        return
-    for place, profile, metric in factors:
+    for place, profile, metric in kernel.unbounded_factors:
         if np.ndim(place.lengths) == 2:
             continue
         columns = list(range(X.shape[1]) if place.columns is None else place.columns)

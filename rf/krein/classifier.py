@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from spectra.errors import ParameterError
 __all__ = ["KreinRidgeClassifier"]
 
 
-@final
 class KreinRidgeClassifier(ClassifierMixin, KreinModel):  # type: ignore[misc]
     """Classification by :class:`KreinRidge`, with a target of -1 or +1 for each class.
 

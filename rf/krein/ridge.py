@@ -34,7 +34,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from itertools import chain
 from numbers import Real
-from typing import Any, ClassVar, Literal, Self, final
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -193,7 +193,6 @@ class KreinModel(SignedFeaturesEstimator):
         return self._transform(self._check_rows(X, reset=False))
 
 
-@final
 class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[misc]
     """Ridge regression with an indefinite kernel, through signed random features.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Literal, Self, final
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,6 @@ def in_double(X: Any) -> Any:
     return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class KreinSums:
     """Sums over rows with p features Z, t targets y and weights w; D is the diagonal matrix of w.
@@ -133,7 +132,6 @@ class KreinSums:
         return np.asarray(self.total / self.weight)
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class KreinSpace:
     """The eigendecomposition of K = Z S Z', and the coefficients of models computed from it."""

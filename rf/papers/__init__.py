@@ -1,1 +1,1 @@
-"""Published methods as baselines, their experiments, data sets and the command ``spectra tour``."""
+"""Published methods as baselines, their experiments and bounds, and data sets."""

@@ -33,15 +33,15 @@ _ARRAY_NAMES = ("X_train", "y_train", "X_test", "y_test")
 _OPENML = {
     "letter": ("letter", 1, 12000),
     "housing": ("boston", 1, 405),
-    "spambase": ("spambase", 1, 3681),
+    "spambase": ("spambase", 1, 2760),
     "cod-RNA": ("codrna", 1, 59535),
 }
 _FOLDER_ONLY = ("ijcnn1", "usps", "covtype10k")
-NAMES = ("digits", *_OPENML, *_FOLDER_ONLY)
+NAMES = ("digits", "breast-cancer", *_OPENML, *_FOLDER_ONLY)
 
 # Seed of the random split, for data without a published one; any fixed number works.
 _SPLIT_SEED = 0
-_DIGITS_TRAIN_ROWS = 1200
+_DIGITS_TRAIN_ROWS, _CANCER_TRAIN_ROWS = 1200, 400
 
 
 @final
@@ -82,8 +82,8 @@ def load_dataset(
     Parameters
     ----------
     name : str
-        "digits" (bundled with scikit-learn), "ijcnn1", "usps", "housing", "spambase", "cod-RNA",
-        "covtype10k" or "letter" (label 1 for A to M, -1 for N to Z).
+        "digits" and "breast-cancer" (bundled with scikit-learn), "ijcnn1", "usps", "housing",
+        "spambase", "cod-RNA", "covtype10k" or "letter" (label 1 for A to M, -1 for N to Z).
     scaling : {"unit", "raw", "interval"}
         "unit": rows divided by their norms, as in the published code of GORF (the columns of letter
         are first scaled to [-1, 1], those of housing to [0, 1]); "interval": each column scaled
@@ -92,13 +92,6 @@ def load_dataset(
         Folder to search first; the default is the value of ``SPECTRA_DATA``.
     fetch : bool
         Whether to download from OpenML if the data are neither in the folder nor bundled.
-
-    Raises
-    ------
-    ParameterError
-        For an unknown name or scaling.
-    DataError
-        If the data are not found, or if scaling is "unit" and a row is zero.
 
     Examples
     --------
@@ -121,6 +114,11 @@ def _find(name: str, folder: str | os.PathLike[str] | None, fetch: bool) -> Data
 
         digits = load_digits()
         return _split(name, digits.data, digits.target, _DIGITS_TRAIN_ROWS, "scikit-learn's bundle")
+    if name == "breast-cancer":
+        from sklearn.datasets import load_breast_cancer
+
+        bunch = load_breast_cancer()
+        return _split(name, bunch.data, bunch.target, _CANCER_TRAIN_ROWS, "scikit-learn's bundle")
     if name in _OPENML and fetch:
         return _from_openml(name)
     online = "OpenML was not searched" if name in _OPENML else "it cannot be downloaded"

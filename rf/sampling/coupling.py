@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Literal, NamedTuple, Protocol, final
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from scipy.special import roots_jacobi
@@ -37,7 +37,6 @@ __all__ = [
     "RadiusRule",
     "checked_draws",
     "count_pairs_in_blocks",
-    "dependent_pairs",
     "first_or_all",
     "fixed_cosine",
     "haar",
@@ -56,10 +55,6 @@ Radii = Literal["iid", "stratified"]
 RadiusRule = Callable[[FloatArray, FloatArray], FloatArray]
 
 
-def _iid_radii(uniforms: FloatArray, offsets: FloatArray) -> FloatArray:
-    return uniforms
-
-
 def _stratified_radii(uniforms: FloatArray, offsets: FloatArray) -> FloatArray:
     """One u in each of n strata [i/n, (i+1)/n), in random order: u = (rank + offset) / n."""
     n = uniforms.shape[-1]
@@ -70,7 +65,7 @@ def _stratified_radii(uniforms: FloatArray, offsets: FloatArray) -> FloatArray:
 
 #: How the radii of a part are drawn, by name; see :func:`rf.draw_frequencies`.
 RADII: Mapping[str, RadiusRule] = MappingProxyType(
-    {"iid": _iid_radii, "stratified": _stratified_radii}
+    {"iid": lambda uniforms, offsets: uniforms, "stratified": _stratified_radii}
 )
 
 
@@ -94,7 +89,6 @@ def _constant_nodes(cosine: float, dim: int, degree: int) -> tuple[FloatArray, F
     return np.array([cosine]), np.ones(1)
 
 
-@final
 @dataclass(frozen=True)
 class Pairs:
     """Pairs of frequencies with the same distribution of the cosine between their directions.
@@ -119,11 +113,6 @@ class Directions(Protocol):
 JointDirections = Callable[[Sequence[int], int, np.random.Generator, int], list[FloatArray]]
 
 
-def _is_always_worthwhile(n: int, dim: int) -> bool:
-    return True
-
-
-@final
 @dataclass(frozen=True)
 class Coupling:
     """One coupling: how it draws directions, and which pairs of directions are dependent.
@@ -143,7 +132,7 @@ class Coupling:
     joint: JointDirections | None = None
     across: Callable[[int, int, int, int], Sequence[Pairs]] | None = None
     in_auto: bool = False
-    is_worthwhile: Callable[[int, int], bool] = _is_always_worthwhile
+    is_worthwhile: Callable[[int, int], bool] = lambda n, dim: True
     split_computed_for: str = ""
 
     @property
@@ -169,20 +158,6 @@ class Coupling:
             )
             for part, n in enumerate(counts)
         ]
-
-
-def dependent_pairs(
-    coupling: Coupling, counts: Sequence[int], dim: int
-) -> list[tuple[int, int, Pairs]]:
-    """All pairs with dependent directions: (p, q, pairs) with the indices p <= q of the parts."""
-    total, parts = sum(counts), range(len(counts))
-    found = [(p, p, pair) for p in parts for pair in pairs_within(coupling, counts[p], dim, total)]
-    return found + [
-        (p, q, pair)
-        for p in parts
-        for q in parts[p + 1 :]
-        for pair in pairs_across(coupling, counts[p], counts[q], dim, total)
-    ]
 
 
 @lru_cache(maxsize=8192)
@@ -266,10 +241,6 @@ def unit_rows(rows: FloatArray) -> FloatArray:
     return np.asarray(rows / np.linalg.norm(rows, axis=-1, keepdims=True))
 
 
-def _no_pairs(n: int, dim: int, total: int) -> Sequence[Pairs]:
-    return ()
-
-
 def _pairs_in_blocks_of_dim(n: int, dim: int, total: int) -> Sequence[Pairs]:
     return (Pairs(fixed_cosine(0.0), count_pairs_in_blocks(n, dim)),)
 
@@ -290,7 +261,7 @@ def _pairs_of_shared_blocks(n: int, m: int, dim: int, total: int) -> Sequence[Pa
 
 
 #: Independent frequencies: plain Monte Carlo (Rahimi, Recht, NeurIPS 2007).
-INDEPENDENT = Coupling("iid", iid, _no_pairs, in_auto=True)
+INDEPENDENT = Coupling("iid", iid, lambda n, dim, total: (), in_auto=True)
 #: Blocks of d orthonormal directions (Yu et al., NeurIPS 2016); parts are independent.
 ORTHOGONAL = Coupling("orthogonal", orthogonal, _pairs_in_blocks_of_dim, in_auto=True)
 #: Every part uses the first rows of the same orthonormal blocks, with radii of its own: on equal

@@ -211,23 +211,17 @@ def _apply_shifts(
 
 def checked_choice(options: Mapping[str, T], name: str, parameter: str) -> T:
     """The option of a name; ParameterError if there is none."""
-    if name not in options:
+    if name not in list(options):  # names without a hash, too
         raise ParameterError(
             f"{parameter} = {name!r} is not one of {', '.join(map(repr, options))}."
         )
     return options[name]
 
 
-def check_table(table: Any, *, radial: bool = False, why: str = "") -> None:
-    """Raise ParameterError unless ``table`` is a SpectralTable.
-
-    ``radial``: whether its parts must be radial or shifted; ``why``: reason given in the message.
-    """
-    kind = table.kind if isinstance(table, SpectralTable) else None
-    if kind is None or (radial and table.joint_columns != (None,)):
-        expected = "a SpectralTable of a radial kernel" if radial else "a SpectralTable"
-        found = f"of type {type(table).__name__}" if kind is None else f"of the kind {kind!r}"
-        found = "None, as for features designed for the data" if table is None else found
+def check_table(table: Any) -> None:
+    """Raise ParameterError unless ``table`` is a SpectralTable."""
+    if not isinstance(table, SpectralTable):
+        found = "None, as for features designed for the data" if table is None else repr(table)
         raise ParameterError(
-            f"Give {expected}, made by spectra.derive(kernel, dim){why}; this is {found}."
+            f"Give a SpectralTable, made by spectra.derive(kernel, dim); this is {found}."
         )

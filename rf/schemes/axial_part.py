@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import final
 
 import numpy as np
 
@@ -35,7 +34,6 @@ _HIGHEST_FREQUENCY = 2e4
 _CHUNK = 4_000_000
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class AxialPart:
     """One part of a modulated measure.
@@ -54,13 +52,8 @@ class AxialPart:
         return self.base.deviation
 
     @property
-    def dim(self) -> int:
-        """Dimension of the frequencies."""
-        return int(self.modulation.axis.size)
-
-    @property
     def is_isotropic(self) -> bool:
-        """Whether f is constant, so that w has the distribution of the base."""
+        """Whether f is constant: w has the distribution of the base, and |e.w| no strata."""
         return self.modulation.is_constant(self.selection)
 
     @property
@@ -82,24 +75,17 @@ class AxialPart:
         [0, 1); independent by default.
         """
         u = rng.random(n) if u is None else u
-        length = (
-            self.base.law.ppf(u) if self.is_isotropic else self.deviation * self._axis_law.ppf(u)
-        )
-        w = rng.standard_normal((n, self.dim))
+        w = rng.standard_normal((n, self.modulation.axis.size))
         if self.is_isotropic:
-            w *= (length / np.linalg.norm(w, axis=1))[:, None]
+            w *= (self.base.law.ppf(u) / np.linalg.norm(w, axis=1))[:, None]
             return self._with_phases(w)
+        length = self.deviation * self._axis_law.ppf(u)
         x = np.where(rng.random(n) < 0.5, -length, length)
         if self.selection == "imaginary+":
             x = np.where(self.modulation(x).imag < 0.0, -x, x)
         w *= self.deviation
         w += np.multiply.outer(x - w @ self.modulation.axis, self.modulation.axis)
         return self._with_phases(w)
-
-    @property
-    def has_strata(self) -> bool:
-        """Whether |e.w| can be stratified."""
-        return not self.is_isotropic
 
     def _with_phases(self, w: FloatArray) -> FrequencySample:
         """Add weights and phases to frequencies drawn from the part."""
@@ -149,7 +135,7 @@ class AxialPart:
         D = np.asarray(differences, dtype=float)
         second_moment, mean = self.second_moment(D), self.mean(D)
         strata = n if most is None else min(n, most)
-        if radii == "iid" or strata == 1 or not self.has_strata:
+        if radii == "iid" or strata == 1 or self.is_isotropic:
             return np.asarray((second_moment - mean**2) / n)
         square_means, (along, decay) = np.empty(len(D)), self._split_along_axis(D)
         cuts = stratum_ends(self._axis_law, strata)

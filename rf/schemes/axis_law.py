@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import final
 
 import numpy as np
 
@@ -48,7 +47,6 @@ _ROUNDING = DENSITY / 10.0
 _MERGED = DENSITY / 10.0
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class AxisLaw:
     """The distribution on g >= 0 with density 2 phi(g) h(rate g) / mass.

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from rf.inputs.rows import FITTING_ADVICE, RowRange, centre_of
+from rf.inputs.rows import FITTING_ADVICE, RowRange, centre_of, refuse_matrix
 from rf.inputs.tables import Spectrum, cached_spectrum, resolve_kernel, resolve_spectrum
 from rf.inputs.unit_warning import warn_if_wrong_unit
 from rf.schemes.scheme import Scheme
 from rf.schemes.table_scheme import SamplingOptions, scheme_for
+from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage
 from spectra.errors import InfiniteMassError, NoRouteError, ParameterError, UndecidedError
 from spectra.table import SpectralTable
@@ -42,8 +43,8 @@ class Request:
     ``rows``: divided by their lengths; ``n_components``: largest number of columns; ``options``:
     how frequencies are drawn; ``domain``: as in :class:`rf.SpectralFeatures`; ``positive``: whether
     a kernel that is positive definite on the sphere needs features of signature +1;
-    ``any_distance``: whether rows may be further apart than the features allow; ``has_lengths``:
-    whether the rows were divided.
+    ``any_distance``: whether rows may be further apart than the features allow; ``lengths``: what
+    the rows were divided by, or None.
     """
 
     rows: Any
@@ -52,7 +53,7 @@ class Request:
     domain: Any = None
     positive: bool = False
     any_distance: bool = False
-    has_lengths: bool = False
+    lengths: FloatArray | None = None
 
     @property
     def n_frequencies(self) -> int:
@@ -124,6 +125,8 @@ def range_of_table(spectrum: Spectrum, request: Request) -> RowRange:
         )
     if table.sphere:
         refuse_lengths(table.formula, request)
+    if not table.is_radial:
+        refuse_matrix(request.lengths, table.formula)
     row_range = RowRange(table.domain, table.formula if table.sphere else "", centre_of(X))
     row_range.check(X, at_any_distance=request.any_distance)
     kernel = spectrum.source
@@ -133,7 +136,7 @@ def range_of_table(spectrum: Spectrum, request: Request) -> RowRange:
 
 def refuse_lengths(kernel: Any, request: Request) -> None:
     """Refuse length scales for a kernel on the unit sphere."""
-    if request.has_lengths:
+    if request.lengths is not None:
         raise ParameterError(
             f"{kernel} lives on the unit sphere, and rows divided by a length do not. Omit "
             "length_scale, or make the kernel radial with rescale(1)."

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rf.feature_maps.feature_map import Frequencies
 from rf.inputs.rows import typical_differences
-from rf.sampling.coupling import RADII, Radii, RadiusRule
-from rf.schemes.axial_part import AxialPart
+from rf.sampling.coupling import RADII, Radii
 from rf.schemes.decomposition import AxialTable, Decomposition
 from rf.schemes.table_scheme import PAIRS_FOR_COUPLING, TableScheme
 from rf.variance.allocation import Allocation, split
@@ -33,17 +32,11 @@ _COMPARED: tuple[Decomposition, ...] = ("polar", "jordan")
 _CACHE_SIZE = 16
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class AxialScheme(TableScheme):
     """Frequencies of the parts of ``measure``, independent except for strata of |e.w|."""
 
     measure: AxialTable = field(kw_only=True)
-
-    @classmethod
-    def of(cls, measure: AxialTable, counts: tuple[int, ...], **options: Any) -> AxialScheme:
-        """The scheme that draws ``counts`` frequencies from the parts of a decomposed table."""
-        return cls(measure.table, counts, measure=measure, **options)
 
     @property
     def method(self) -> str:
@@ -61,10 +54,10 @@ class AxialScheme(TableScheme):
         if self.pooled:
             draws = [self.measure.sample(sum(self.counts), rng)]
         else:
-            draws = [
-                part.draw(n, rng, u=self._radius_rule(part)(rng.random(n), rng.random(n)))
-                for part, n in zip(self.measure.parts, self.counts, strict=True)
-            ]
+            draws = []
+            for part, n in zip(self.measure.parts, self.counts, strict=True):
+                rule = RADII["iid" if part.is_isotropic else self.radii]
+                draws.append(part.draw(n, rng, u=rule(rng.random(n), rng.random(n))))
         return Frequencies(
             frequencies=np.concatenate([d.frequencies for d in draws]),
             weights=np.concatenate(
@@ -74,9 +67,6 @@ class AxialScheme(TableScheme):
             part=np.repeat(np.arange(len(draws)), self.counts),
         )
 
-    def _radius_rule(self, part: AxialPart) -> RadiusRule:
-        return RADII[self.radii if part.has_strata else "iid"]
-
     def model(self, points: ArrayLike | Points, *, approximate: bool = False) -> AxialModel:
         return AxialModel(self.measure, self.table.points(points), approximate)
 
@@ -84,7 +74,6 @@ class AxialScheme(TableScheme):
         return self.model(Points(typical_differences(self.rows, pairs), 1), approximate=True)
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class AxialModel(BaseVarianceModel):
     """The variance of an axial scheme for the decomposed table ``measure``.
@@ -135,12 +124,13 @@ def axial_scheme(
 
     ``rows``: a sample that represents all ``n_rows`` rows; ``radii``: how |e.w| is drawn.
     """
-    options: dict[str, Any] = {"rows": rows, "n_rows": n_rows, "radii": radii}
+    scheme = AxialScheme(
+        measure.table, (n,), radii=radii, rows=rows, n_rows=n_rows, measure=measure
+    )
     if len(measure.parts) > n:
-        return AxialScheme.of(measure, (n,), pooled=True, **options)
-    points = Points(typical_differences(rows, PAIRS_FOR_COUPLING), 1)
-    model = AxialModel(measure, points, approximate=True)
-    return AxialScheme.of(measure, split(model, n, allocation=allocation), **options)
+        return replace(scheme, pooled=True)
+    counts = split(scheme.typical_model(PAIRS_FOR_COUPLING), n, allocation=allocation)
+    return replace(scheme, counts=counts)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -164,7 +154,7 @@ def least_axial_scheme(
             continue
         options: dict[str, Any] = {"allocation": allocation, "radii": radii}
         other = axial_scheme(measure, n, scheme.rows, scheme.n_rows, **options)
-        model = AxialModel(measure, points, approximate=True)
+        model = other.model(points, approximate=True)
         value = float(np.mean(other.variance_of(model)[0]))
         if value < least:
             best, least = other, value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Self, final
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -18,11 +18,10 @@ from spectra.base.accuracy import ABSENT, DENSITY
 from spectra.base.arrays import ComplexArray, FloatArray, IntArray
 from spectra.table import Shifts
 
-__all__ = ["SELECTIONS", "Modulation", "Selection"]
+__all__ = ["Modulation", "Selection"]
 
-Selection = Literal["real+", "real-", "imaginary+", "modulus"]
 #: max(0, A), max(0, -A), 2 max(0, B) and |a|: the factors by which a part multiplies the Gaussian.
-SELECTIONS: tuple[Selection, ...] = ("real+", "real-", "imaginary+", "modulus")
+Selection = Literal["real+", "real-", "imaginary+", "modulus"]
 
 # Imaginary parts of roots, and distances of zeros, that count as 0: rounding moves double roots.
 _ROOT_TOLERANCE = 1e5 * DENSITY
@@ -34,7 +33,6 @@ _LARGEST_STEP = 64
 _CANCELLED = 10.0 * ABSENT
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Modulation:
     """The modulation a = A + iB of shifts along an axis, and the nonnegative functions of it.
@@ -51,11 +49,6 @@ class Modulation:
     def split(cls, shifts: Shifts) -> list[Self]:
         """The modulations of all axes; a shift of 0 joins the only one, or forms its own."""
         return _group_shifts(cls, list(zip(shifts.weights.tolist(), shifts.offsets, strict=True)))
-
-    @property
-    def bound(self) -> float:
-        """A bound of |a|: the sum of the absolute weights."""
-        return float(np.abs(self.weights).sum())
 
     def __call__(self, x: ArrayLike) -> ComplexArray:
         """Values a(x) at coordinates x = e.w."""
@@ -88,7 +81,7 @@ class Modulation:
         signs = np.sign(self.steps) if selection == "imaginary+" else 1.0
         series = np.zeros(int(np.abs(self.steps).max()) + 1)
         np.add.at(series, np.abs(self.steps), signs * self.weights)
-        return bool(np.abs(series).max() <= _CANCELLED * self.bound)
+        return bool(np.abs(series).max() <= _CANCELLED * np.abs(self.weights).sum())
 
     def kinks(self, selection: Selection) -> FloatArray:
         """Angles in (0, pi) at which the selected function has a kink: zeros of A, B, or |a|."""

@@ -17,7 +17,7 @@ from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 from spectra.table import Points
 
-__all__ = ["DesignedScheme", "Scheme"]
+__all__ = ["Scheme"]
 
 
 class Scheme(ABC):
@@ -28,10 +28,17 @@ class Scheme(ABC):
     the table; ``compared``: the alternatives that were compared, with their scores, best first.
     """
 
-    table: Any
-    coupling: Any
-    counts: tuple[int, ...]
-    compared: Any
+    table: Any = None
+    coupling: Any = None
+    counts: tuple[int, ...] = ()
+    compared: Any = ()
+    #: A sample of the rows that the features were fitted to, or None.
+    rows: Any = None
+
+    @property
+    def is_unbiased(self) -> bool:
+        """Whether the mean of the estimate is the kernel, for all rows."""
+        return True
 
     @property
     @abstractmethod
@@ -42,12 +49,16 @@ class Scheme(ABC):
     def draw(self, n_columns: int, rng: np.random.Generator) -> FeatureMap:
         """Draw the features: at most ``n_columns`` columns."""
 
-    @abstractmethod
     def variance(self, points: ArrayLike | Points) -> tuple[FloatArray, FloatArray]:
         """Exact variance of the estimate at points as :meth:`SpectralTable.points` takes them.
 
         Returns the variance, and a bound of its numerical error.
         """
+        raise ParameterError(
+            "The variance at a distance is known for features that are drawn from a table, and "
+            f"these were designed for the data ({self.method}). Their expected error on the data "
+            "is expected_error_, and explain() shows how they were chosen."
+        )
 
     @abstractmethod
     def expected_error(self, extra_variance: float = 0.0) -> float:
@@ -59,19 +70,3 @@ class Scheme(ABC):
     @abstractmethod
     def explain(self) -> str:
         """What was chosen and why, in plain text."""
-
-
-class DesignedScheme(Scheme):
-    """Features designed for the data: their error is known on the data only."""
-
-    table = None
-    coupling = None
-    counts = ()
-    compared: Any = ()
-
-    def variance(self, points: ArrayLike | Points) -> tuple[FloatArray, FloatArray]:
-        raise ParameterError(
-            "The variance at a distance is known for features that are drawn from a table, and "
-            f"these were designed for the data ({self.method}). Their expected error on the data "
-            "is expected_error_, and explain() shows how they were chosen."
-        )

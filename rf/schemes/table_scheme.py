@@ -91,7 +91,10 @@ class SamplingOptions:
                 f"The design fills {design.columns} columns, and n_components is {n_components}. "
                 "Ask for as many, or design for fewer (n_components=)."
             )
-        return replace(self, coupling=design.coupling, counts=design.counts)
+        # The directions of a single radius can be any; those of several have to be as assumed.
+        is_free = sum(n > 1 for n in design.counts) == 1 and design.coupling != "iid"
+        coupling = self.coupling if is_free else design.coupling
+        return replace(self, coupling=coupling, counts=design.counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +128,10 @@ class TableScheme(Scheme):
         """ "radial", "grouped", "l1"; "shifted" for one shift, "weighted" for several."""
         kind: str = self.table.kind
         return "weighted" if kind == "shifted" and self.table.one_shift() is None else kind
+
+    @property
+    def is_unbiased(self) -> bool:
+        return self.bias == 0.0 and not np.isfinite(self.table.domain)
 
     @property
     def bias(self) -> float:
@@ -281,6 +288,8 @@ def _choose_scheme(table: Any, n: int, options: SamplingOptions) -> TableScheme:
     radii: Radii = options.radii if _is_coupled(table) else "iid"
     scheme = TableScheme(table, radii=radii, rows=rows, n_rows=options.n_rows)
     if options.counts is not None:
+        if coupling == "auto":
+            coupling = _best_directions(scheme, options.counts)
         return replace(scheme, coupling=coupling, counts=options.counts)
     couplings = _allowed_couplings(scheme, n, coupling)
     if parts > n:
@@ -297,6 +306,7 @@ def _choose_scheme(table: Any, n: int, options: SamplingOptions) -> TableScheme:
         return replace(scheme, coupling=couplings[0], counts=(n,))
     from rf.variance.allocation import ranked_couplings, split
 
+    model: Any
     if len(couplings) > 1 or options.allocation == "optimal":
         model = scheme.typical_model(PAIRS_FOR_COUPLING)
     else:
@@ -306,6 +316,23 @@ def _choose_scheme(table: Any, n: int, options: SamplingOptions) -> TableScheme:
         return replace(scheme, coupling=couplings[0], counts=counts)
     scores = ranked_couplings(model, n, couplings, radii, options.allocation)
     return replace(scheme, coupling=scores[0].coupling, counts=scores[0].counts, compared=scores)
+
+
+def _best_directions(scheme: TableScheme, counts: tuple[int, ...]) -> str:
+    """The coupling of least variance for one radius with these counts."""
+    if scheme.rows is None:
+        return "orthogonal"
+    from rf.variance.allocation import auto_couplings
+
+    typical: Any = scheme.typical_model(PAIRS_FOR_COUPLING)
+    model = typical.approximation
+    names = [
+        name
+        for name in auto_couplings(1, max(counts))
+        if COUPLINGS[name].is_worthwhile(max(counts), model.coupled_dim)
+    ]
+    values = {n: model.mean_variance(counts, coupling=n, radii=scheme.radii) for n in names}
+    return min(values, key=lambda name: values[name], default="orthogonal")
 
 
 def _allowed_couplings(scheme: TableScheme, n: int, coupling: str) -> tuple[str, ...]:

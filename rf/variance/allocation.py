@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +22,7 @@ from rf.variance.variance import BaseVarianceModel, VarianceModel
 from spectra.base.accuracy import EPS
 from spectra.base.limits import check_time
 from spectra.errors import ParameterError
-from spectra.table.points import Points
+from spectra.table.parts import Points
 
 if TYPE_CHECKING:
     from spectra.table import SpectralTable
@@ -136,10 +136,7 @@ def optimal_split(model: VarianceModel, n: int, coupling: Coupling) -> tuple[int
     changes.  With two parts this is the optimum; in general it may be a local minimum.
     """
     parts = len(model.table.parts)
-    if n < parts:
-        raise ParameterError(
-            f"{n} frequencies are too few for {parts} parts: each needs at least one."
-        )
+    counts = list(apportion(np.ones(parts), n))
     own, common = _mean_terms(model.approximation, coupling, n)
     # If all variances are 0 up to rounding, no split counts as better.
     rounding = EPS * float(np.sum(model.masses**2))
@@ -154,7 +151,6 @@ def optimal_split(model: VarianceModel, n: int, coupling: Coupling) -> tuple[int
             total += sum(common(s, r, counts[s], counts[r]) for s in (p, q) for r in others)
         return total
 
-    counts = [n // parts + (1 if p < n % parts else 0) for p in range(parts)]
     changed = parts > 1
     while changed:
         changed = False
@@ -203,7 +199,6 @@ def _mean_terms(
     return own, common
 
 
-@final
 @dataclass(frozen=True, repr=False)
 class CouplingScore:
     """A coupling with its split over the parts.
@@ -233,7 +228,7 @@ def auto_couplings(parts: int, n: int) -> tuple[str, ...]:
 
 
 def ranked_couplings(
-    model: BaseVarianceModel, n: int, couplings: Sequence[str], radii: Radii, allocation: Allocation
+    model: VarianceModel, n: int, couplings: Sequence[str], radii: Radii, allocation: Allocation
 ) -> tuple[CouplingScore, ...]:
     """Scores of couplings with their splits, by increasing variance.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rf.sampling.frequencies import check_table
+from rf.sampling.frequencies import check_table, checked_choice
 from rf.variance.variance import VarianceModel
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import positive_number, whole_number
@@ -46,8 +46,9 @@ def n_components_for(
 ) -> int:
     r"""Number of columns (two for each frequency) that a bound requires.
 
-    Let part p have the mass m_p, the fraction f_p of the frequencies, and the variance v_p(z) of
-    m_p cos(w.D), |D| = z.  The number of frequencies is, for N rows,
+    Let part p have the mass m_p (with shifts, times the sum of their absolute weights), the
+    fraction f_p of the frequencies, and the variance v_p(z) of m_p cos(w.D), |D| = z.
+    The number of frequencies is, for N rows,
 
     * bernstein: (2 max_z sum v_p / f_p + (4/3) eps max m_p / f_p) / eps^2 * ln(N (N-1) / delta);
     * hoeffding: 2 sum m_p^2 / f_p / eps^2 * ln(N (N-1) / delta).
@@ -62,8 +63,8 @@ def n_components_for(
     n_points : int
         Number N >= 2 of rows.
     diameter : float, optional
-        Largest distance of two rows; without it, "bernstein" uses the upper bound m_p^2 of v_p,
-        and requires more columns.
+        Largest distance of two rows, for a radial kernel; without it, "bernstein" uses the upper
+        bound m_p^2 of v_p, and requires more columns.
     bound : str
         One of :data:`BOUNDS`.
     allocation : {"equal", "mass"}
@@ -73,6 +74,8 @@ def n_components_for(
     ------
     ParameterError
         For an unknown bound or allocation, or a number out of range.
+    DataError
+        For a ``diameter`` and a kernel that is not radial.
 
     Examples
     --------
@@ -88,18 +91,13 @@ def n_components_for(
     delta = positive_number(delta, "delta", why=" below 1, the probability of failure")
     if not delta < 1:
         raise ParameterError(f"delta = {delta!r}: a probability of failure is below 1.")
-    if bound not in BOUNDS:
-        raise ParameterError(f"There is no bound {bound!r}: choose one of {', '.join(BOUNDS)}.")
-    if bound != "hoeffding":
-        reason = f", since the bound {bound!r} uses the radii; 'hoeffding' uses masses alone"
-        check_table(table, radial=True, why=reason)
-    if allocation not in ("equal", "mass"):
-        raise ParameterError(f"allocation = {allocation!r}: the bounds cover 'equal' and 'mass'.")
+    checked_choice(dict.fromkeys(BOUNDS), bound, "bound")
+    checked_choice(dict.fromkeys(("equal", "mass")), allocation, "allocation")
     reason = f", as the bound {bound!r} is over the pairs of that many rows"
     n_points = whole_number(n_points, "n_points", least=2, why=reason)
     if diameter is not None:
         diameter = positive_number(diameter, "diameter", why=", the largest distance")
-    masses = np.array([float(p.mass) for p in table.parts])
+    masses = np.array([float(p.mass * p.kernel_bound) for p in table.parts])
     inverse_fractions = np.where(allocation == "equal", masses.size, masses.sum() / masses)
     variance = float(np.sum(masses**2 * inverse_fractions))
     if bound == "hoeffding":

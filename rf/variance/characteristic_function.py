@@ -24,7 +24,7 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import islice
 from threading import Lock
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -87,7 +87,6 @@ _STEP = 1.0 / 8.0
 _LEAST_SPLINE_END, _MOST_SPLINE_END = 32.0, 512.0
 
 
-@final
 class CharacteristicFunction:
     """phi(x) = E cos(R x) for one distribution of R, as polynomials in x^(1/4) on panels.
 

@@ -37,7 +37,7 @@ the covariances of the waves of a group over all pairs of its frequencies, that 
 
 .. math:: \prod_g (C_g + \tilde k_g^2) - \prod_g \tilde k_g^2.
 
-C_g is 0 for a law that no coupling draws, such as that of a truncated l1 distance.
+C_g is 0 for a law that no coupling draws.
 
 In dimension 1 cos(w.D) does not depend on the direction +-1, so every coupling acts like "iid".
 """
@@ -49,12 +49,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Self, final
+from typing import Any, Self
 
 import numpy as np
 
 from rf.sampling.coupling import RADII, CosineLaw, Coupling, Radii, pairs_across, pairs_within
-from rf.sampling.frequencies import COUPLINGS
+from rf.sampling.frequencies import COUPLINGS, checked_choice
 from rf.variance.pairs import MEAN_ERROR, PairCovariances, Vectors
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
@@ -108,19 +108,9 @@ class BaseVarianceModel(ABC):
         return self.masses
 
     @property
-    def approximation(self) -> BaseVarianceModel:
-        """The approximate model at the same points; this model if there is none."""
-        return self
-
-    @property
     def varying(self) -> FloatArray:
         """For each part, whether X is random; for a constant it is not."""
         return np.ones(self.masses.size, dtype=bool)
-
-    @property
-    def coupled_dim(self) -> int:
-        """Dimension of the directions that a coupling draws; for groups of columns, the largest."""
-        return int(self.table.dim)
 
     @cached_property
     def part_variance(self) -> FloatArray:
@@ -150,7 +140,6 @@ class BaseVarianceModel(ABC):
         return float(np.mean(self.variance(n_per_part, coupling=coupling, radii=radii)[0]))
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class VarianceModel(BaseVarianceModel):
     r"""The variance of the estimate of a table.
@@ -186,6 +175,7 @@ class VarianceModel(BaseVarianceModel):
 
     @property
     def coupled_dim(self) -> int:
+        """Dimension of the directions that a coupling draws; for groups of columns, the largest."""
         dim = self.table.dim
         return max((g.size(dim) for p in self.table.parts for g in p.groups), default=1)
 
@@ -378,15 +368,9 @@ class VarianceModel(BaseVarianceModel):
         return value, bound
 
     def _check_coupling(self, name: str, radii: str) -> Coupling:
-        if name not in COUPLINGS:
-            raise ParameterError(
-                f"There is no coupling {name!r}; choose one of {', '.join(COUPLINGS)}."
-            )
-        if radii not in RADII:
-            raise ParameterError(
-                f"radii = {radii!r} is not known: choose one of {', '.join(RADII)}."
-            )
-        if COUPLINGS[name].across_parts and not self.is_joint and len(self.table.parts) > 1:
+        coupling = checked_choice(COUPLINGS, name, "coupling")
+        checked_choice(RADII, radii, "radii")
+        if coupling.across_parts and not self.is_joint and len(self.table.parts) > 1:
             raise ParameterError(
                 f"The coupling {name!r} makes frequencies of different parts dependent, and the "
                 "covariance of their waves is known for radial kernels only. Take a coupling "
@@ -398,7 +382,7 @@ class VarianceModel(BaseVarianceModel):
                 "The variance of several shifts of a product is known for independent frequencies "
                 "only: take coupling='iid' and radii='iid'."
             )
-        return COUPLINGS[name]
+        return coupling
 
 
 def _check_counts(n_per_part: Sequence[int], parts: int) -> tuple[int, ...]:

@@ -8,24 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = [
-    "ABSENT",
-    "CHECKED",
-    "DENSITY",
-    "EPS",
-    "EXACT",
-    "FOLDS",
-    "LARGEST_LOG",
-    "MASS",
-    "NEGLIGIBLE",
-    "NOISE",
-    "PROBABILITY",
-    "REACH",
-    "SAME",
-    "SERIES",
-    "SINGLE",
-    "VALUE",
-]
+__all__ = ["ABSENT", "CHECKED", "DENSITY", "EPS", "EXACT", "FOLDS", "LARGEST_LOG", "MASS",
+           "NEGLIGIBLE", "NOISE", "PROBABILITY", "REACH", "SAME", "SERIES", "SINGLE",
+           "VALUE"]  # fmt: skip
 
 # --- the contract: docs/decisions/0007 and 0013 ---------------------------------------------------
 

@@ -12,17 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from spectra.base.numbers import FloatArray
 from spectra.errors import ParameterError
 
-__all__ = [
-    "ComplexArray",
-    "FloatArray",
-    "IntArray",
-    "NumberArray",
-    "from_units",
-    "frozen_array",
-    "panel_rule",
-    "reduce_to_fields",
-    "to_units",
-]
+__all__ = ["ComplexArray", "FloatArray", "IntArray", "NumberArray", "from_units", "frozen_array",
+           "panel_rule", "reduce_to_fields", "to_units"]  # fmt: skip
 
 ComplexArray = NDArray[np.complex128]
 IntArray = NDArray[np.intp]

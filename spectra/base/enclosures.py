@@ -9,9 +9,9 @@ from decimal import Decimal
 import numpy as np
 
 from spectra.base.accuracy import EPS
-from spectra.base.numbers import FloatArray, format_bound
+from spectra.base.numbers import format_bound
 
-__all__ = ["Enclosure", "integrate_tail"]
+__all__ = ["Enclosure"]
 
 
 @dataclass(frozen=True)
@@ -73,16 +73,3 @@ class Enclosure:
             if 2.0 * bound <= 10.0 ** int(printed.as_tuple().exponent):
                 return text
         return f"{text} ± {format_bound(bound)}{unit}"
-
-
-def integrate_tail(values: FloatArray, errors: FloatArray, step: float) -> tuple[Enclosure, float]:
-    """Integral beyond t of a function that decays exponentially there, and the rate of decay.
-
-    ``values`` and ``errors`` are those at t, t - step/2 and t - step.
-    """
-    rate, earlier_rate = (2.0 / step * float(np.log(values[i + 1] / values[i])) for i in (0, 1))
-    mass = float(values[0]) / rate
-    # The rate converges exponentially, so its change over half a step bounds its later changes.
-    drift = abs(rate - earlier_rate) + 4.0 * float(errors[0] / values[0] + errors[1] / values[1])
-    error = mass * min(drift / rate + 4.0 * EPS, 1.0) + float(errors[0]) / rate
-    return Enclosure(mass, error), rate

@@ -24,12 +24,8 @@ from numpy.typing import ArrayLike
 from spectra.base.bessel import plane_wave_mean, signed_log_0f1
 from spectra.base.numbers import FloatArray
 
-__all__ = [
-    "gegenbauer_sequence",
-    "harmonic_count",
-    "orthonormal_sequence",
-    "wave_coefficients",
-]
+__all__ = ["gegenbauer_sequence", "harmonic_count", "orthonormal_sequence",
+           "wave_coefficients"]  # fmt: skip
 
 # An array, a float, a fraction or an mpmath number.
 Number = TypeVar("Number")
@@ -139,7 +135,7 @@ def _norm_ratios(dim: int, degree: int) -> FloatArray:
     """sqrt(N(n + 1, d) / N(n, d)) for n = 0 ... degree."""
     n = np.arange(1.0, degree + 1.0)
     growth = (2 * n + dim) * (n + dim - 2) / ((2 * n + dim - 2) * (n + 1))
-    return np.asarray(np.sqrt(np.append(float(dim), growth)))
+    return np.sqrt(np.append(float(dim), growth))
 
 
 def _recur_up(dim: int, degree: int, x: FloatArray) -> FloatArray:

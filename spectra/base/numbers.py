@@ -14,19 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from spectra.base.accuracy import SINGLE
 from spectra.errors import DataError, ParameterError
 
-__all__ = [
-    "NORM_TOLERANCE",
-    "FloatArray",
-    "check_differences",
-    "check_unit_norms",
-    "checked_dim",
-    "format_bound",
-    "matching_rows",
-    "positive_number",
-    "random_source",
-    "real_array",
-    "whole_number",
-]
+__all__ = ["NORM_TOLERANCE", "FloatArray", "check_differences", "check_unit_norms",
+           "checked_dim", "format_bound", "matching_rows", "positive_number", "random_source",
+           "real_array", "whole_number"]  # fmt: skip
 
 FloatArray = NDArray[np.float64]
 #: Default upper limit of whole numbers, which are mostly sizes of arrays.

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self, final
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,32 +72,31 @@ class Chart:
     def radius(self, t: FloatArray, offset: ArrayLike = 0.0) -> FloatArray:
         """Radius w at t + offset, a sum that is not rounded in a chart with ``root`` 0."""
         if self.root:
-            return np.asarray((t + np.asarray(offset)) ** self.root)
+            return (t + np.asarray(offset)) ** self.root
         return self.at_distance(np.exp(self.side * t) * np.exp(self.side * np.asarray(offset)))
 
     def variable(self, w: FloatArray, start: ArrayLike = 0.0) -> FloatArray:
         """t - start at the radius w."""
         if self.root:
-            return np.asarray(w ** (1.0 / self.root) - np.asarray(start))
+            return w ** (1.0 / self.root) - np.asarray(start)
         distance = np.maximum(self.side * (w - self.origin), 0.0)
-        return np.asarray(self.side * np.log(distance / np.exp(self.side * np.asarray(start))))
+        return self.side * np.log(distance / np.exp(self.side * np.asarray(start)))
 
     def slope(self, w: FloatArray) -> FloatArray:
         """dw/dt at the radius w."""
         if self.root:
-            return np.asarray(self.root * w ** (1.0 - 1.0 / self.root))
-        return np.asarray(np.abs(w - self.origin))
+            return self.root * w ** (1.0 - 1.0 / self.root)
+        return np.abs(w - self.origin)
 
     def log_slope(self, t: FloatArray) -> FloatArray:
         """Logarithm of dw/dt = |w - origin|, of a chart with ``root`` 0."""
-        return np.asarray(self.side * t)
+        return self.side * t
 
 
 #: The chart whose variable is log w.
 LOG_RADIUS = Chart()
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Piecewise:
     """A function or a density on n panels, ascending in the radius.
@@ -198,18 +197,18 @@ class Piecewise:
     @cached_property
     def are_series(self) -> NDArray[np.bool_]:
         """Which panels are series."""
-        return np.asarray((self.charts[:, 1] != 0.0) & (self.charts[:, 4] == 0.0))
+        return (self.charts[:, 1] != 0.0) & (self.charts[:, 4] == 0.0)
 
     @cached_property
     def half_widths(self) -> FloatArray:
         """Half of stop - start, for each panel."""
-        return np.asarray(0.5 * (self.charts[:, 3] - self.charts[:, 2]))
+        return 0.5 * (self.charts[:, 3] - self.charts[:, 2])
 
     @cached_property
     def are_upper_ends(self) -> NDArray[np.bool_]:
         """Which panels are power laws towards infinity, or towards an origin above them."""
         _, side, _, _, power = self.charts.T
-        return np.asarray((power < 0.0) | ((power > 0.0) & (side < 0.0)))
+        return (power < 0.0) | ((power > 0.0) & (side < 0.0))
 
     @cached_property
     def low(self) -> FloatArray:
@@ -269,24 +268,24 @@ class Piecewise:
     @cached_property
     def truncation(self) -> FloatArray:
         """The size of the last coefficients: estimates of the errors of the series."""
-        return np.asarray(np.abs(self.series[:, -3:]).max(axis=1))
+        return np.abs(self.series[:, -3:]).max(axis=1)
 
     @cached_property
     def series_errors(self) -> FloatArray:
         """The largest error of each series: errors of values, amplified, and of truncation."""
-        return np.asarray(NOISE * (self.errors.max(axis=1) + self.truncation))
+        return NOISE * (self.errors.max(axis=1) + self.truncation)
 
     @cached_property
     def masses(self) -> FloatArray:
         """The integral over each panel."""
         width = np.where(self.are_series, 2.0 * self.half_widths, 1.0)
-        return np.asarray(width * self.series[:, 0] * np.exp(self.unit))
+        return width * self.series[:, 0] * np.exp(self.unit)
 
     @cached_property
     def mass_errors(self) -> FloatArray:
         """Bounds of the errors of the masses: those of the values, and of the series."""
         errors = self.errors @ WEIGHTS + self.truncation / ORDER
-        return np.asarray(self.half_widths * np.exp(self.unit) * errors)
+        return self.half_widths * np.exp(self.unit) * errors
 
     def restricted(self, row: IntArray, low: FloatArray, high: FloatArray) -> Self:
         """The panels row[k] restricted to low[k] <= x <= high[k]."""

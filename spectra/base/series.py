@@ -13,16 +13,8 @@ from scipy.optimize.elementwise import find_root
 from spectra.base.accuracy import EPS, SAME
 from spectra.base.arrays import FloatArray, IntArray
 
-__all__ = [
-    "NODES",
-    "ORDER",
-    "WEIGHTS",
-    "antiderivative",
-    "invert_integrals",
-    "series_through",
-    "sign_changes",
-    "values_at",
-]
+__all__ = ["NODES", "ORDER", "WEIGHTS", "antiderivative", "invert_integrals", "series_through",
+           "sign_changes", "values_at"]  # fmt: skip
 
 #: Terms of a series; 20 resolve a smooth density on [w, e w] to rounding.
 ORDER = 20
@@ -50,13 +42,13 @@ _ROOT_BASIS = legendre.legvander(_ROOT_GRID, ORDER - 1).T
 
 def series_through(values: NDArray[Any]) -> NDArray[Any]:
     """Legendre coefficients from values at the NODES, along the last axis."""
-    return np.asarray(values @ _TO_SERIES.T)
+    return values @ _TO_SERIES.T
 
 
 def values_at(series: NDArray[Any], x: FloatArray) -> NDArray[Any]:
     """The series k, a row of coefficients, at x[k]: a point, or a row of points."""
     columns = series.T[(..., *[None] * (x.ndim - 1))]
-    return np.asarray(legendre.legval(x, columns, tensor=False))
+    return legendre.legval(x, columns, tensor=False)
 
 
 def sign_changes(series: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -135,7 +127,7 @@ def invert_integrals(
         k = np.clip(k, 0, _GRID.size - 2)
         first, last = table[rows, k], table[rows, k + 1]
         part = np.clip((share - first) / np.where(last > first, last - first, 1.0), 0.0, 1.0)
-        return np.asarray(_GRID[k] + (_GRID[1] - _GRID[0]) * part)
+        return _GRID[k] + (_GRID[1] - _GRID[0]) * part
 
     def points(rows: IntArray, below: FloatArray, above: FloatArray) -> FloatArray:
         whole, target, reflected = below + above, np.minimum(below, above), below > above

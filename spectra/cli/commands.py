@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import re
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -36,10 +37,11 @@ def _add_parameters(parser: ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER", help=text)
 
 
-def _add_kernel(parser: ArgumentParser, *, dim: str = "") -> None:
+def _add_kernel(parser: ArgumentParser, *, dim: str = "", nargs: str | None = None) -> None:
     """Add the options of a kernel; ``dim`` is the help of --dim if this option is not required."""
     parser.add_argument(
         "kernel",
+        nargs=nargs,
         help="a formula in z (or u), a name in the catalogue, or a sum or product of such kernels "
         "of groups of columns, as in '(exp(-z**2)).on([0, 1])*(exp(-z)).on([2])'",
     )
@@ -87,7 +89,13 @@ def _add_variogram(parser: ArgumentParser) -> None:
 
 
 def _add_derive(parser: ArgumentParser) -> None:
-    _add_kernel(parser)
+    _add_kernel(parser, nargs="?")
+    text = "instead of a kernel: file of two columns, k and the spectrum (.csv)"
+    parser.add_argument("--spectrum", type=Path, help=text)
+    kinds = ("density", "power", "shell", "log")
+    parser.add_argument("--kind", choices=kinds, help="kind of spectrum (docs/spectra.md)")
+    parser.add_argument("--cycles", action="store_true", help="k is in cycles per unit, as Hz")
+    parser.add_argument("--extend", action="store_true", help="continue samples by power laws")
     parser.add_argument("--out", type=Path, help="file for the table (.npz)")
     _add_plot(parser, "the kernel and its spectral density")
     text = "largest error of the inverse CDFs, in probability"
@@ -155,6 +163,7 @@ _COMMANDS = {
         (
             "'exp(-z**2/2) - exp(-z**2/8)/2' --dim 3 --out table.npz",
             "matern --set nu=1.5 --dim 2 --plot matern.png",
+            "--spectrum p.csv --kind power --dim 3",
         ),
         _add_derive,
     ),
@@ -201,11 +210,7 @@ def _check(arguments: argparse.Namespace) -> None:
         with suppress(FormulaError):  # raised if the kernel is unbounded at 0
             if isinstance(kernel, Kernel) and kernel.at_zero == 0.0:
                 print("  It is 0 at z = 0; for a variogram, ask 'spectra variogram'.")
-    if arguments.plot is not None:
-        from spectra.cli.pictures import plot_verdict
-
-        plot_verdict(verdict, path=arguments.plot)
-        print(f"drew {arguments.plot}", file=sys.stderr)
+    _plot("plot_verdict", verdict, arguments.plot)
 
 
 def _variogram(arguments: argparse.Namespace) -> None:
@@ -223,25 +228,52 @@ def _variogram(arguments: argparse.Namespace) -> None:
 
 def _derive(arguments: argparse.Namespace) -> None:
     from spectra.derivation import derive
+    from spectra.measure import tabulate
     from spectra.verdict import existence
 
     check_writable(arguments.out, (".npz",))
     check_writable(arguments.plot, PICTURE_SUFFIXES)
-    kernel = _kernel(arguments)
-    if arguments.route is not None:
-        _show_density(kernel, arguments.dim, arguments.route)
-    verdict = existence(kernel, dim=arguments.dim)
-    print(verdict, flush=True)  # before the table, which may raise an error
-    table = derive(kernel, arguments.dim, u_error=arguments.u_error)
+    given = arguments.spectrum is not None
+    if (arguments.kernel is None) != given or (arguments.kind is None) == given:
+        raise ParameterError("Give a kernel, or --spectrum FILE with --kind.")
+    if given:
+        measure = _given_measure(arguments)
+        note = f"  Lost between samples: {measure.lost_mass:.1e}, beyond: {measure.missing:.3g}."
+        print(measure, note, sep="\n", flush=True)
+        table = tabulate(measure, u_error=arguments.u_error)
+    else:
+        kernel = _kernel(arguments)
+        if arguments.route is not None:
+            _show_density(kernel, arguments.dim, arguments.route)
+        verdict = existence(kernel, dim=arguments.dim)
+        print(verdict, flush=True)  # before the table, which may raise an error
+        table = derive(kernel, arguments.dim, u_error=arguments.u_error)
+        measure = verdict.measure if arguments.plot is not None else None
     print(repr(table))
     if arguments.out is not None:
         table.save(arguments.out)
         print(f"wrote {arguments.out}")
-    if arguments.plot is not None:
-        from spectra.cli.pictures import plot_measure
+    _plot("plot_measure", measure, arguments.plot)
 
-        plot_measure(verdict.measure, path=arguments.plot)
-        print(f"drew {arguments.plot}")
+
+def _given_measure(arguments: argparse.Namespace) -> Any:
+    """The measure of the samples in a file of two columns, with or without a header."""
+    import numpy as np
+
+    from spectra.spectral_input import spectrum
+
+    try:
+        text = arguments.spectrum.read_text(encoding="utf-8")
+        lines = [line.replace(",", " ").replace(";", " ") for line in text.splitlines()]
+        has_header = lines and re.match(r"\s*[^\s\d.+#-]", lines[0])
+        k, values = np.loadtxt(lines[1:] if has_header else lines, ndmin=2, unpack=True)
+    except (OSError, ValueError) as error:
+        raise ParameterError(
+            f"{arguments.spectrum} is no file of two columns of numbers, k and the spectrum, below "
+            f"at most one line of names: {error}"
+        ) from error
+    options = {name: getattr(arguments, name) for name in ("kind", "cycles", "extend")}
+    return spectrum((k, values), arguments.dim, **options)
 
 
 def _show_density(kernel: Kernel, dim: int, route: str) -> None:
@@ -290,23 +322,26 @@ def _design(arguments: argparse.Namespace) -> None:
     options = {name: getattr(arguments, name) for name in ("tol", "n_components", "objective")}
     result = design(kernel, arguments.dim, (0.0, z_max), **options)
     print(result)
-    if arguments.plot is not None:
-        from spectra.cli.pictures import plot_design
-
-        plot_design(result, path=arguments.plot)
-        print(f"drew {arguments.plot}", file=sys.stderr)
+    _plot("plot_design", result, arguments.plot)
 
 
 def _tour(arguments: argparse.Namespace) -> Any:
     check_writable(arguments.out, PICTURE_SUFFIXES)
     # The tour and the web app use the package rf, which spectra must not import at its start.
-    return importlib.import_module("rf.papers.tour").run(arguments.out)
+    return importlib.import_module("rf.cli.tour").run(arguments.out)
 
 
 def _explore(arguments: argparse.Namespace) -> Any:
     server = importlib.import_module("rf.explore.server")
     limit = getattr(arguments, "time_limit", None)
     return server.serve(port=arguments.port, limit=limit, open_browser=not arguments.no_browser)
+
+
+def _plot(function: str, subject: object, path: Path | None) -> None:
+    """Draw a picture by a function of :mod:`spectra.cli.pictures`, which is loaded on use."""
+    if path is not None:
+        getattr(importlib.import_module("spectra.cli.pictures"), function)(subject, path=path)
+        print(f"drew {path}", file=sys.stderr)
 
 
 def _kernel(arguments: argparse.Namespace) -> Any:

@@ -21,20 +21,9 @@ if TYPE_CHECKING:
     from spectra.measure import SpectralMeasure
     from spectra.verdict import Verdict
 
-__all__ = [
-    "draw_atoms",
-    "draw_certificate",
-    "draw_density",
-    "draw_error",
-    "draw_kernel",
-    "draw_radial_density",
-    "label_decades",
-    "plot_design",
-    "plot_measure",
-    "plot_verdict",
-    "pyplot",
-    "write_figure",
-]
+__all__ = ["draw_atoms", "draw_certificate", "draw_density", "draw_error", "draw_kernel",
+           "draw_radial_density", "label_decades", "plot_design", "plot_measure", "plot_verdict",
+           "pyplot", "write_figure"]  # fmt: skip
 
 # Colours of positive and negative values, and points of a curve.
 POSITIVE, NEGATIVE = "#1f6fb4", "#c8442d"
@@ -91,7 +80,7 @@ def label_decades(axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _draw_values(axes: Any, kernel: Kernel, low: float, high: float, *, title: str) -> None:
+def _draw_values(axes: Any, kernel: Any, low: float, high: float, *, title: str) -> None:
     """Draw k(z) on [low, high]."""
     z = np.linspace(low, high, _POINTS)
     axes.plot(z, kernel(z), color="black", lw=1.5)
@@ -104,22 +93,20 @@ def _draw_values(axes: Any, kernel: Kernel, low: float, high: float, *, title: s
 
 def plot_measure(measure: SpectralMeasure, *, path: str | PathLike[str]) -> None:
     """Plot k(z) and the signed radial density, and save the figure."""
-    support = _kernel_of(measure).support
-    with _picture(path, 2, measure.kernel) as (left, right):
-        draw_kernel(left, measure, z_max=1.1 * support if 0 < support < np.inf else _RANGE)
+    with _picture(path, 2, measure.name) as (left, right):
+        support = getattr(measure.kernel, "support", np.inf)
+        z_max = 1.1 * support if 0 < support < np.inf else _RANGE
+        if measure.kernel is None:
+            z_max *= np.pi / measure.parts()[0].law.ppf(0.5)
+        draw_kernel(left, measure, z_max=z_max)
         draw_radial_density(right, measure)
 
 
 def draw_kernel(axes: Any, measure: SpectralMeasure, *, z_max: float) -> None:
     """Draw k(z) on [0, z_max] into matplotlib axes."""
     title = f"$k(z)$,  $d = {measure.dim}$"
-    _draw_values(axes, _kernel_of(measure), 0.0, z_max, title=title)
-
-
-def _kernel_of(measure: SpectralMeasure) -> Kernel:
-    if measure.kernel is None:
-        raise ParameterError("This measure was made from atoms and has no kernel to plot.")
-    return measure.kernel
+    kernel = measure.kernel or (lambda z: measure.covariance(z)[0])
+    _draw_values(axes, kernel, 0.0, z_max, title=title)
 
 
 def draw_radial_density(axes: Any, measure: SpectralMeasure) -> None:

@@ -16,7 +16,7 @@ from spectra.base.limits import check_time
 from spectra.definiteness.polya import is_nonnegative
 from spectra.formula.expansions.exact_numbers import is_zero, sign
 from spectra.formula.parsing import Z
-from spectra.formula.pieces import LONGEST_SUM, Piece, expanded_length, factorize
+from spectra.formula.pieces import LONGEST_SUM, Piece, damped_terms, expanded_length, factorize
 from spectra.singularities.results import LocalAnalysis
 
 __all__ = [
@@ -57,10 +57,9 @@ def prove_askey(piece: Piece) -> Proof | None:
             bound = 2 * power - 1 - 2 * m
             steps = f"the result of {m} integration{'s' * (m > 1)} by t dt of " if m else ""
             answer = f"exactly for d <= {bound}" if bound >= 1 else "for no d"
-            reason = (
-                f"It is a multiple of {steps}{_askey_text(piece.support, power)}: positive "
-                f"definite {answer}."
-            )
+            base = "1 - z" if piece.support == 1 else f"1 - z/{piece.support}"
+            text = f"({base})_+^{power if power.is_Integer else f'({power})'}"
+            reason = f"It is a multiple of {steps}{text}: positive definite {answer}."
             return max(int(sympy.floor(bound)), 0), reason, True
         # -k'/z of k = (R - z)^power p(z) has the power lowered by one, if z divides the polynomial.
         derivative = power * poly - sympy.Poly(piece.support - Z, Z) * poly.diff(Z)
@@ -69,11 +68,6 @@ def prove_askey(piece: Piece) -> Proof | None:
         if power.is_negative or not remainder.is_zero:
             return None
     return None
-
-
-def _askey_text(radius: sympy.Expr, power: sympy.Expr) -> str:
-    base = "1 - z" if radius == 1 else f"1 - z/{radius}"
-    return f"({base})_+^{power if power.is_Integer else f'({power})'}"
 
 
 def _factor_at_support(piece: Piece) -> tuple[sympy.Expr, sympy.Poly] | None:
@@ -99,11 +93,10 @@ def prove_damped_cosine(expr: sympy.Expr) -> Proof | None:
     c, rest = expr.as_independent(Z, as_Add=False)
     if not (c.is_positive and rest.is_Mul and len(rest.args) == 2):
         return None
-    exponentials = [f for f in rest.args if f.func == sympy.exp]
-    cosines = [f for f in rest.args if f.func == sympy.cos]
-    if len(exponentials) != 1 or len(cosines) != 1:
+    arguments = {f.func: f.args[0] for f in rest.args if f.args}
+    if set(arguments) != {sympy.exp, sympy.cos}:
         return None
-    a, b = sympy.expand(-exponentials[0].args[0] / Z), sympy.expand(cosines[0].args[0] / Z)
+    a, b = sympy.expand(-arguments[sympy.exp] / Z), sympy.expand(arguments[sympy.cos] / Z)
     if a.free_symbols or b.free_symbols or not (a.is_positive and b.is_positive):
         return None
     dim = math.floor(float(sympy.pi / (2 * sympy.atan(b / a)))) + 1  # one more, against rounding
@@ -123,19 +116,13 @@ def rational_spectrum_dimension(expr: sympy.Expr) -> int | None:
     spectrum, rewritten = _ZERO, expr.rewrite(sympy.exp)
     if expanded_length(rewritten) > LONGEST_SUM:
         return 0
-    rates: set[sympy.Expr] = set()
-    for term in sympy.Add.make_args(sympy.expand(rewritten)):
-        c, rest = term.as_independent(Z, as_Add=False)
-        exponentials = [f for f in sympy.Mul.make_args(rest) if f.func == sympy.exp]
-        rate = sympy.expand(-sum(f.args[0] for f in exponentials) / Z)
-        factor = rest / sympy.Mul(*exponentials)
-        if rate.has(Z) or not sympy.re(rate).is_positive or not factor.is_polynomial(Z):
-            return None
-        rates.add(rate)
-        n = sympy.degree(factor, Z)
-        spectrum += c * sympy.factorial(n) / (rate - sympy.I * Z) ** (n + 1)  # Z is w here
-    if len(rates) > _MOST_POLES:
+    terms = damped_terms(rewritten)
+    if terms is None or not all(sympy.re(rate).is_positive for _, _, rate in terms):
+        return None
+    if len({rate for _, _, rate in terms}) > _MOST_POLES:
         return 0
+    for c, n, rate in terms:
+        spectrum += c * sympy.factorial(n) / (rate - sympy.I * Z) ** (n + 1)  # Z is w here
     spectrum = sympy.cancel(sympy.together(spectrum + spectrum.subs(sympy.I, -sympy.I)))
     dim = -1
     while dim < _MOST_STEPS and is_nonnegative(spectrum, _ZERO, sympy.oo):

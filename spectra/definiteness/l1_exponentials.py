@@ -17,7 +17,7 @@ from typing import Any
 import sympy
 from sympy.polys.ring_series import rs_mul, rs_pow
 
-from spectra.formula.parsing import Z
+from spectra.formula.pieces import damped_terms
 
 __all__ = ["decide_l1_exponentials"]
 
@@ -85,18 +85,9 @@ def _read_terms(expr: sympy.Expr) -> tuple[list[tuple[Any, int, Any]], sympy.Exp
 
     They are rational, up to a common positive factor; the list is empty for other formulas.
     """
-    found = []
-    for term in sympy.Add.make_args(sympy.expand(expr)):
-        c, rest = term.as_independent(Z, as_Add=False)
-        exponentials = [f for f in sympy.Mul.make_args(rest) if f.func is sympy.exp]
-        rate = sympy.expand(-sympy.Add(*(f.args[0] for f in exponentials)) / Z)
-        power = rest / sympy.Mul(*exponentials)
-        if rest == 1 and c.is_positive:
-            continue  # an atom at the frequency 0
-        if rate.has(Z) or not rate.is_positive or not power.is_polynomial(Z):
-            return [], sympy.Integer(1)
-        found.append((c, int(sympy.degree(power, Z)), rate))
-    if not found:
+    # A constant c > 0 is an atom at the frequency 0.
+    found = [t for t in damped_terms(expr) or () if t[1:] != (0, 0) or not t[0].is_positive]
+    if not found or not all(rate.is_positive for _, _, rate in found):
         return [], sympy.Integer(1)
     first, order, unit = found[0]
     scale = abs(first) / unit**order

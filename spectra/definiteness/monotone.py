@@ -10,8 +10,9 @@ Gruyter 2012, theorem 3.7).  In this module, "monotone" is short for completely 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import sympy
 from mpmath import mp
@@ -24,9 +25,9 @@ from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, si
 from spectra.formula.expansions.expand import expand_at
 from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.parsing import Z
-from spectra.formula.pieces import LONGEST_SUM, expanded_length, exponential_terms, factorize
+from spectra.formula.pieces import LONGEST_SUM, damped_terms, expanded_length, factorize
 
-__all__ = ["is_complete_bernstein", "is_completely_monotone"]
+__all__ = ["is_bernstein", "is_complete_bernstein", "is_completely_monotone"]
 
 #: Limits of a proof by derivatives: their number (more have never helped), and the operations in
 #: one.  The argument ``derivatives`` is the number that may still be taken.
@@ -62,11 +63,9 @@ def _is_monotone(expr: sympy.Expr, derivatives: int) -> bool:
         return True
     if expanded_length(expr) > LONGEST_SUM:  # the other rules multiply out
         return bool(expr.is_Mul) and all(_is_monotone(a, derivatives) for a in expr.args)
-    if _is_polynomial_times_exponential(expr):
+    if _is_damped_sum(expr):
         return True
     if expr.is_Add and all(_is_monotone(a, derivatives) for a in expr.args):
-        return True
-    if expr.is_Add and _is_sum_of_exponentials(expr):
         return True
     if not _may_be_monotone(expr):
         return False
@@ -167,25 +166,23 @@ def _is_mean_of_dilates(expr: sympy.Expr, derivatives: int) -> bool:
 
 def _is_monotone_by_derivative(expr: sympy.Expr, derivatives: int) -> bool:
     """Whether the limit at infinity is >= 0, and the negative of the derivative is monotone."""
-    if not derivatives or sympy.count_ops(expr) > _LONGEST_DERIVATIVE:
+    if not _has_monotone_derivative(-expr, derivatives):
         return False
-    return _has_monotone_derivative(-expr, derivatives) and _has_nonnegative_limit(expr)
-
-
-def _has_monotone_derivative(expr: sympy.Expr, derivatives: int) -> bool:
-    derivative = sympy.expand(expr.diff(Z) / Z)  # twice the derivative in z^2
-    return any(
-        sympy.count_ops(form) <= _LONGEST_DERIVATIVE and _is_monotone(form, derivatives - 1)
-        for form in dict.fromkeys((derivative, _simplify(derivative)))
-    )
-
-
-def _has_nonnegative_limit(expr: sympy.Expr) -> bool:
     try:
         value = limit(expand_at(expr, sympy.oo, 1, _WINDOW))
     except ExpansionError:
         return False
     return value is not None and sign(value) >= 0
+
+
+def _has_monotone_derivative(expr: sympy.Expr, derivatives: int) -> bool:
+    if not derivatives or sympy.count_ops(expr) > _LONGEST_DERIVATIVE:
+        return False
+    derivative = sympy.expand(expr.diff(Z) / Z)  # twice the derivative in z^2
+    return any(
+        sympy.count_ops(form) <= _LONGEST_DERIVATIVE and _is_monotone(form, derivatives - 1)
+        for form in dict.fromkeys((derivative, _simplify(derivative)))
+    )
 
 
 def _simplify(expr: sympy.Expr) -> sympy.Expr:
@@ -207,6 +204,11 @@ def _is_positive_bernstein(expr: sympy.Expr, derivatives: int) -> bool:
     return start is not None and sign(start) >= 0
 
 
+def is_bernstein(expr: sympy.Expr) -> bool:
+    """Whether a formula in z is proved to have a derivative in z^2 that is completely monotone."""
+    return _is_bernstein(expr, _MOST_DERIVATIVES + 1)
+
+
 @lru_cache(maxsize=2000)
 def _is_bernstein(expr: sympy.Expr, derivatives: int) -> bool:
     """Whether the derivative in z^2 is proved monotone; the formula itself may be negative."""
@@ -220,8 +222,6 @@ def _is_bernstein(expr: sympy.Expr, derivatives: int) -> bool:
             return bool(c.is_positive) and _is_bernstein(rest, derivatives)
     if expr.is_Pow and expr.base == Z:
         return bool(expr.exp.is_positive and expr.exp <= 2)
-    if not derivatives or sympy.count_ops(expr) > _LONGEST_DERIVATIVE:
-        return False
     return _has_monotone_derivative(expr, derivatives)
 
 
@@ -290,40 +290,30 @@ def _has_imaginary_zeros(expr: sympy.Expr) -> bool:
     return False
 
 
-def _is_sum_of_exponentials(expr: sympy.Expr) -> bool:
-    r"""Whether it is sum_j c_j exp(-a_j z), a_j ascending, with partial sums of c_j a_j >= 0.
+def _is_damped_sum(expr: sympy.Expr) -> bool:
+    r"""Whether it is a sum of p_j(z) exp(-a_j z), p_j polynomials, proved by derivatives in z^2.
 
-    exp(-az) is the mixture of exp(-s z^2) with the density proportional to
-    :math:`a s^{-3/2} e^{-a^2/(4s)}`, and a sum of :math:`c_j a_j e^{-a_j^2 x}` is nonnegative for
-    x >= 0 if its partial sums at x = 0 are (summation by parts).
+    The operation -k'/z maps exp(-a z) p(z) to exp(-a z) (q + r/z) with z q + r = a p - p', and 1/z
+    is monotone.  exp(-a z) is the mixture of exp(-s z^2) with the density proportional to
+    :math:`a s^{-3/2} e^{-a^2/(4s)}`.  For ascending a_j, a sum of :math:`c_j a_j e^{-a_j^2 x}` is
+    nonnegative for x >= 0 if its partial sums at x = 0 are (summation by parts).
     """
-    terms = exponential_terms(expr, 1)
-    if terms is None or not all(c.is_nonnegative for c, rate in terms if rate == 0):
+    terms = damped_terms(expr)
+    if terms is None or not all(rate.is_nonnegative for _, _, rate in terms):
         return False
-    total = _ZERO
-    for c, rate in sorted(terms, key=lambda pair: float(pair[1])):
-        total += c * rate
-        if sign(total) < 0:
-            return False
-    return True
+    if any(n > 0 or c.is_negative for c, n, rate in terms if rate == 0):
+        return False
+    polys: dict[sympy.Expr, sympy.Poly] = {}
+    for c, n, rate in sorted(terms, key=lambda term: float(term[2])):
+        polys[rate] = polys.get(rate, 0) + sympy.Poly(c * Z**n, Z)
 
+    def is_mixture(values: Iterable[sympy.Expr]) -> bool:
+        partial = accumulate(c * rate for c, rate in zip(values, polys, strict=True))
+        return all(sign(total) >= 0 for total in partial)
 
-def _is_polynomial_times_exponential(expr: sympy.Expr) -> bool:
-    """Whether it is exp(-a z) times a polynomial in z, proved monotone by derivatives in z^2."""
-    c, rest = expr.as_independent(Z, as_Add=False)
-    if not c.is_positive:
-        return False
-    exponentials = [e for e in rest.atoms(sympy.exp) if e.free_symbols]
-    if len(exponentials) != 1:
-        return False
-    rate = sympy.expand(-exponentials[0].args[0] / Z)
-    body = sympy.expand(rest / exponentials[0])
-    if rate.free_symbols or not rate.is_positive or not body.is_polynomial(Z):
-        return False
-    poly = sympy.Poly(body, Z)
-    while poly.degree() > 0:
-        # -k'/z of k = exp(-a z) p(z) is exp(-a z) (q + c/z), z q + c = a p - p'; 1/z is monotone.
-        poly, remainder = sympy.div(rate * poly - poly.diff(Z), sympy.Poly(Z, Z))
-        if not (remainder.is_zero or sign(remainder.LC()) > 0):
+    while any(p.degree() > 0 for p in polys.values()):
+        pairs = {a: sympy.div(a * p - p.diff(Z), sympy.Poly(Z, Z)) for a, p in polys.items()}
+        if not is_mixture(remainder.nth(0) for _, remainder in pairs.values()):
             return False
-    return bool(sign(poly.LC()) >= 0)
+        polys = {a: quotient for a, (quotient, _) in pairs.items()}
+    return is_mixture(p.nth(0) for p in polys.values())

@@ -246,7 +246,9 @@ def proved_on_sphere(kernel: Kernel, dim: int) -> str | None:
     if any(p.expr.has(Opaque) or value_at_zero(p.expr) is None for p in kernel.pieces):
         return None  # without a finite limit at z = 0, as 1/z and, for z = |x - y|, 1/(1 - u)
     if kernel.zonal is None:
-        proved_dim = min((_piece_dimension(_on_sphere(p)) for p in kernel.pieces), default=0)
+        unlimited = (sympy.oo if sign(p.support - 2) >= 0 else p.support for p in kernel.pieces)
+        pieces = (Piece(end, p.expr) for end, p in zip(unlimited, kernel.pieces, strict=True))
+        proved_dim = min(map(_piece_dimension, pieces), default=0)
     elif has_nonnegative_taylor_series(kernel.zonal):
         return "Its power series in u has nonnegative coefficients."
     else:
@@ -254,11 +256,6 @@ def proved_on_sphere(kernel: Kernel, dim: int) -> str | None:
     if proved_dim >= dim:
         return "It is made of functions that are positive definite on the sphere."
     return None
-
-
-def _on_sphere(piece: Piece) -> Piece:
-    """A piece with the same values for z < 2, without its support if that is >= 2."""
-    return Piece(sympy.oo, piece.expr) if sign(piece.support - 2) >= 0 else piece
 
 
 def _sphere_base_case_dimension(expr: Expr) -> float:

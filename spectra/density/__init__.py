@@ -14,22 +14,11 @@ A *route* is one method of finding a density: ``lookup`` (closed forms: :mod:`.c
 and compares every density with its kernel (``kernel_check``).
 """
 
-from spectra.density.closed_pairs.summands import summands
+from spectra.density.closed_pairs.pair import summands
 from spectra.density.components import Atom, SpectralDensity
-from spectra.density.gamma_formula import gamma_formula
-from spectra.density.gamma_product import gamma_products
+from spectra.density.gamma_product import gamma_formula, gamma_products
 from spectra.density.lookup import lookup
 from spectra.density.routes import AUTO, ROUTES, family_density, spectral_density
 
-__all__ = [
-    "AUTO",
-    "ROUTES",
-    "Atom",
-    "SpectralDensity",
-    "family_density",
-    "gamma_formula",
-    "gamma_products",
-    "lookup",
-    "spectral_density",
-    "summands",
-]
+__all__ = ["AUTO", "ROUTES", "Atom", "SpectralDensity", "family_density", "gamma_formula",
+           "gamma_products", "lookup", "spectral_density", "summands"]  # fmt: skip

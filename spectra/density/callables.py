@@ -30,9 +30,8 @@ from spectra.base.numbers import FloatArray
 from spectra.density.ball.ball_form import BallForm
 from spectra.density.ball.edge import ball_component
 from spectra.density.components import Component
-from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import MARGIN, Samples
-from spectra.density.half_line.sampled_density import sampled_density
+from spectra.density.half_line.sampled_density import power_tail, sampled_density
 from spectra.density.panel_density import Powers
 from spectra.errors import AccuracyError, NoRouteError, SpectraError
 from spectra.formula.callables import FAST_DECAYS, Opaque, OpaqueTerm, opaque_terms

@@ -24,9 +24,8 @@ from spectra.density.closed_pairs.pair import ClosedPair
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.gamma_product import BITS, GammaProduct, gamma_products
 from spectra.density.half_line.half_line_formula import split_limit
-from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import NEGLIGIBLE, Samples
-from spectra.density.half_line.sampled_density import sampled_density
+from spectra.density.half_line.sampled_density import power_tail, sampled_density
 from spectra.density.lookup import known_part
 from spectra.errors import AccuracyError
 from spectra.kernels.kernel import Kernel

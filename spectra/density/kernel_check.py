@@ -28,13 +28,13 @@ from spectra.base.fitting import RADIANS, Integrand, fit
 from spectra.base.numbers import FloatArray
 from spectra.base.piecewise import Chart, Piecewise
 from spectra.base.series import NODES, ORDER, WEIGHTS, series_through
-from spectra.density.charts import (
+from spectra.density.components import (
+    SpectralDensity,
     break_depths,
     charts_between,
     require_moderate_scale,
     sample_density,
 )
-from spectra.density.components import SpectralDensity
 from spectra.errors import AccuracyError
 from spectra.formula.functions import PIECEWISE
 from spectra.kernels.kernel import Kernel
@@ -285,7 +285,7 @@ def _integrate(
     with np.errstate(divide="ignore", invalid="ignore"):
         deviation = 2.0 * np.abs(np.log(second / first) / power - 1.0)
     below_error = np.fmin(deviation, 1.0) * np.abs(first) + error[:, 0, 0]
-    return np.asarray(total + scale * np.array([first, below_error, np.abs(first)]))
+    return total + scale * np.array([first, below_error, np.abs(first)])
 
 
 def _resolve_all(weighted: Integrand, edges: FloatArray) -> Piecewise:

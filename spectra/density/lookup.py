@@ -6,15 +6,13 @@ from typing import Any
 
 import sympy
 
+from spectra.density.ball.ball_form import read_ball_form
 from spectra.density.ball.ball_formula import ball_formula
 from spectra.density.ball.edge import ball_component
-from spectra.density.ball.read_ball_form import read_ball_form
 from spectra.density.closed_pairs import FAMILIES, FORMULAS, ClosedPair
-from spectra.density.closed_pairs.pair import Maker, make_pair
-from spectra.density.closed_pairs.summands import canonical, parse_summand, summands
+from spectra.density.closed_pairs.pair import Maker, canonical, make_pair, parse_summand, summands
 from spectra.density.components import Atom, Component, SpectralDensity
-from spectra.density.gamma_formula import gamma_formula
-from spectra.density.gamma_product import gamma_products
+from spectra.density.gamma_product import gamma_formula, gamma_products
 from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
 from spectra.kernels.kernel import Kernel

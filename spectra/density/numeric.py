@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import sympy
 
+from spectra.density.ball.ball_form import read_ball_form
 from spectra.density.ball.numeric import component_of_formula
-from spectra.density.ball.read_ball_form import read_ball_form
 from spectra.density.callables import opaque_part
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.half_line.half_line import half_line_density

@@ -1,4 +1,4 @@
-"""Densities as piecewise polynomials in log w, and as sums of powers below and beyond them."""
+"""Densities as piecewise polynomials in log w; sums of powers below and beyond them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from numpy.polynomial import legendre
 from numpy.typing import ArrayLike
 
 from spectra.base.accuracy import EPS, EXACT, FOLDS, NOISE
+from spectra.base.arrays import FloatArray
 from spectra.base.fitting import Integrand, fit
-from spectra.base.numbers import FloatArray
 from spectra.base.piecewise import LOG_RADIUS, Chart, Piecewise
 from spectra.base.series import NODES, ORDER, WEIGHTS
-from spectra.density.components import Component, Evaluation, RadialFunction
-from spectra.density.oscillating_tail import OscillatingTail
+from spectra.density.components import Component, Evaluation, OscillatingTail, RadialFunction
 
 __all__ = ["PanelDensity", "Powers", "fit_pieces"]
 
@@ -88,7 +87,7 @@ class Powers(RadialFunction):
     def error_before_rounding(self, w: FloatArray) -> FloatArray:
         """Errors of the terms and of truncating the sum, relative to the largest term."""
         _, sizes, _ = self._scale_terms(w)
-        return np.asarray(self.relative_errors @ sizes + sizes[-1])
+        return self.relative_errors @ sizes + sizes[-1]
 
     def evaluate(self, w: FloatArray) -> Evaluation:
         """The sum at radii; its local size is the largest term."""
@@ -150,7 +149,7 @@ class PanelDensity(Component):
         """Logarithms of the largest absolute value of each series."""
         top = np.abs(self.pieces.series @ _DENSE_BASIS).max(axis=1)
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(top * _BETWEEN) + self.pieces.unit)
+            return np.log(top * _BETWEEN) + self.pieces.unit
 
     @cached_property
     def _log_error(self) -> FloatArray:
@@ -160,7 +159,7 @@ class PanelDensity(Component):
         rounding = 4.0 * np.abs(p.series).sum(axis=1) + steepest * (1.0 + 1.0 / p.half_widths)
         error = NOISE * p.errors.max(axis=1) + 2.0 * p.truncation + EPS * rounding
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(error) + p.unit)
+            return np.log(error) + p.unit
 
     def evaluate(self, w: FloatArray) -> Evaluation:
         """The density at radii w > 0; on a panel, its local size is its largest absolute value."""

@@ -13,25 +13,23 @@ from numpy.typing import ArrayLike
 
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage, staged
-from spectra.base.numbers import checked_dim
-from spectra.density.charts import require_moderate_scale
+from spectra.base.numbers import checked_dim, real_array
 from spectra.density.closed_pairs import ClosedPair
-from spectra.density.components import SpectralDensity
+from spectra.density.components import SpectralDensity, require_moderate_scale
 from spectra.density.gamma_series import series
 from spectra.density.kernel_check import describe_mismatch
 from spectra.density.lookup import lookup, lookup_formula
 from spectra.density.numeric import numeric
 from spectra.density.periodic import periodic
 from spectra.density.symbolic import checked_formula, symbolic
-from spectra.errors import AccuracyError, NoRouteError, ParameterError
+from spectra.errors import AccuracyError, DataError, NoRouteError, ParameterError
 from spectra.kernels.catalogue.families import Family
 from spectra.kernels.catalogue.reading import family, free_names, kernel_from_text
 from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.metrics import L1
-from spectra.kernels.profile_terms import numeric_l1
+from spectra.kernels.profile_terms import l1_components, no_l1_route, no_truncated_route
 from spectra.singularities.zeros import with_exact_ends
-from spectra.table.l1_law import check_l1_kernel, l1_density
 
 __all__ = ["AUTO", "LARGEST_DIMENSION", "ROUTES", "family_density", "spectral_density"]
 
@@ -137,9 +135,7 @@ def spectral_density(
                 f"{kernel} is a function of x - y, not of |x - y|_1: take the kernel of each group "
                 "or term. derive(kernel, dim) tabulates its measure."
             )
-        truncated, exponentials = numeric_l1(kernel.profile)
-        check_l1_kernel(dim, str(kernel), truncated=bool(truncated))
-        return partial(l1_density, dim=dim, truncated=truncated, exponentials=exponentials)
+        return _l1_density(kernel.profile, dim)
     if isinstance(kernel, str):
         if route == "symbolic" and free_names(kernel):
             return family(kernel).density(dim)
@@ -210,3 +206,29 @@ def family_density(family: Family, dim: int) -> sympy.Expr:
     with stage(f"formula of the density of a family, d = {dim}"):
         known = lookup_formula(expr, support, dim)
         return checked_formula(expr, support, known, references, str(family))
+
+
+def _l1_density(profile: Kernel, dim: int) -> Callable[[ArrayLike], FloatArray]:
+    """The density of a sum of exponentials of the l1 distance, without atoms of constants."""
+    if dim < 2:
+        raise ParameterError(
+            "The density of the l1 distance needs at least two columns. In one column use the "
+            "radial kernel l1(...).profile."
+        )
+    if (components := l1_components(profile)) is None:
+        raise NoRouteError(no_l1_route(profile))
+    if components[0]:
+        raise NoRouteError(no_truncated_route(profile))
+    pairs = tuple((float(c), float(rate)) for c, rate in components[1] if rate > 0)
+    return partial(_product_density, dim, pairs)
+
+
+def _product_density(dim: int, pairs: tuple[tuple[float, float], ...], w: ArrayLike) -> FloatArray:
+    """The density of sum c exp(-rate |x|_1) at frequencies of shape (..., dim)."""
+    points = real_array(w, "The frequencies", error=DataError)
+    if points.shape[-1:] != (dim,) or not np.all(np.isfinite(points)):
+        raise DataError(f"Give finite frequencies of shape (..., {dim}).")
+    value = np.zeros(points.shape[:-1])
+    for c, rate in pairs:
+        value += c * np.prod(1.0 / (np.pi * rate * (1.0 + (points / rate) ** 2)), axis=-1)
+    return value

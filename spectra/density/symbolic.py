@@ -20,10 +20,9 @@ from spectra.base.accuracy import DENSITY
 from spectra.base.bessel import log_sphere_area
 from spectra.base.limits import seconds_left
 from spectra.density.closed_pairs import W
-from spectra.density.closed_pairs.summands import summands
+from spectra.density.closed_pairs.pair import summands
 from spectra.density.components import SpectralDensity
-from spectra.density.gamma_formula import gamma_formula
-from spectra.density.gamma_product import gamma_products
+from spectra.density.gamma_product import gamma_formula, gamma_products
 from spectra.density.lookup import lookup
 from spectra.density.sympy_process import ask_sympy
 from spectra.errors import FormulaError, NoRouteError

@@ -4,12 +4,5 @@ from spectra.derivation.covariance_model import CovarianceModel, DataScale, defi
 from spectra.derivation.kernel_to_table import derive
 from spectra.table.kept_tables import default_cache, kept_files, remove_kept
 
-__all__ = [
-    "CovarianceModel",
-    "DataScale",
-    "default_cache",
-    "definite_bounds",
-    "derive",
-    "kept_files",
-    "remove_kept",
-]
+__all__ = ["CovarianceModel", "DataScale", "default_cache", "definite_bounds", "derive",
+           "kept_files", "remove_kept"]  # fmt: skip

@@ -24,20 +24,14 @@ from spectra.kernels.tabulated import TabulatedKernel
 from spectra.measure import measure_of
 from spectra.measure.tabulation import tabulate
 from spectra.table import SpectralTable
-from spectra.table.kept_tables import (
-    code_digest,
-    default_cache,
-    keep_table,
-    load_kept,
-    save_alias,
-)
+from spectra.table.kept_tables import code_digest, default_cache, keep_table, load_kept, save_alias
 from spectra.verdict import spectral_measure
 
 __all__ = ["address_of", "derive"]
 
 
 def derive(
-    kernel: Kernel | CompositeKernel | Family | str,
+    kernel: Kernel | CompositeKernel | TabulatedKernel | Family | str,
     dim: int,
     *,
     u_error: float | None = None,

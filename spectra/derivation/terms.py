@@ -22,9 +22,13 @@ from spectra.formula.parsing import Z
 from spectra.kernels.composite import CompositeKernel, Factor, Term, of_factor
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.metrics import EUCLIDEAN, Euclidean, L1Metric
-from spectra.kernels.profile_terms import gaussian_components, l1_components, no_l1_route
+from spectra.kernels.profile_terms import (
+    gaussian_components,
+    l1_components,
+    no_l1_route,
+    no_truncated_route,
+)
 from spectra.table import Group, Part, Shifts, SpectralTable
-from spectra.table.l1_law import truncated_parts
 from spectra.table.parts import error_of_product
 from spectra.verdict import existence
 
@@ -109,19 +113,6 @@ def _(metric: Euclidean, factor: Factor, dim: int, table_of: TableOf) -> _Law:
     return _Law(parts, table.mass, table.u_error, table.bias, table.provenance)
 
 
-@law_of_factor.register
-def _(metric: L1Metric, factor: Factor, dim: int, table_of: TableOf) -> _Law:
-    """The law of a multiple of max(tau - z, 0); exponentials are products (elementary_terms)."""
-    size = factor.size(dim)
-    ((weight, radius),) = l1_components(factor.profile)[0]  # type: ignore[index]
-    columns = tuple(factor.named_columns(dim))
-    lengths = np.broadcast_to(factor.lengths, size) * float(radius)
-    made = truncated_parts(size, f"{factor.profile} at z = {metric.text}")
-    scale = float(weight * radius)
-    parts = tuple(Part.product(scale, [p.on(columns, lengths)]) for p in made)
-    return _Law(parts, sum(p.mass for p in parts))
-
-
 def _gaussian_deviation(kernel: Kernel) -> float:
     """Standard deviation of the coordinates of a frequency for a Gaussian kernel, else 0."""
     rates = [float(rate) for _, rate in gaussian_components(kernel) or ()]
@@ -160,16 +151,13 @@ def _(metric: L1Metric, factor: Factor, dim: int) -> Sum:
         existence(of_factor(factor.profile, metric=metric), factor.size(dim)).raise_unless_finite()
         raise NoRouteError(no_l1_route(factor.profile))
     truncated, exponentials = components
-    if len(truncated) == 1 and not exponentials:
-        return [(1.0, (factor,))]
+    if truncated:
+        raise NoRouteError(no_truncated_route(factor.profile))
     columns = factor.named_columns(dim)
     places = [Factor.of(factor.profile, [j], x, EUCLIDEAN)
               for j, x in zip(columns, np.broadcast_to(factor.lengths, len(columns)),
                               strict=True)]  # fmt: skip
-    found: Sum = [
-        (float(c), (replace(factor, profile=_formula(sympy.Max(tau - Z, 0))),))
-        for c, tau in truncated
-    ]
+    found: Sum = []
     for c, rate in exponentials:
         exponential = _formula(sympy.exp(-rate * Z))
         own = places if rate != 0 else []  # exp(-0 z) is a constant

@@ -12,12 +12,6 @@ from spectra.designs.solve import design
 from spectra.designs.wave_variance import angular_means, wave_moment
 
 __all__ = [
-    "Coupling",
-    "Design",
-    "angular_means",
-    "checked_distances",
-    "design",
-    "design_for_columns",
-    "power_columns",
-    "wave_moment",
-]
+    "Coupling", "Design", "angular_means", "checked_distances", "design", "design_for_columns",
+    "power_columns", "wave_moment",
+]  # fmt: skip

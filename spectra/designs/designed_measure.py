@@ -31,15 +31,9 @@ from spectra.measure import SpectralMeasure
 from spectra.table import Part, RadialLaw, SpectralTable
 
 __all__ = [
-    "CACHED_DESIGNS",
-    "FLOAT32_ERROR_PER_MASS",
-    "Coupling",
-    "Design",
-    "Objective",
-    "power_columns",
-    "unit_of_powers",
-    "without_powers",
-]
+    "CACHED_DESIGNS", "FLOAT32_ERROR_PER_MASS", "Coupling", "Design", "Objective", "power_columns",
+    "unit_of_powers", "without_powers",
+]  # fmt: skip
 
 Coupling = Literal["orthogonal", "shared", "iid"]
 Objective = Literal["mass", "variance"]

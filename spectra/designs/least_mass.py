@@ -63,8 +63,7 @@ def design_within(
     max_radius = _LARGEST_RADIUS * (float(np.sqrt(dim)) + 5.0) / domain[1]
     if objective == "variance" and dim == 1:
         raise ParameterError(
-            "In dimension 1 designed features have no variance: every direction is +-1. Use "
-            "objective='mass'."
+            "In dimension 1 designed features have no variance: use objective='mass'."
         )
     n_directions, z = 1 if coupling == "iid" else dim, np.array(nodes)
     deviation = _deviation_function(dim, n_directions, z, max_radius)

@@ -298,8 +298,7 @@ def _infeasible_error(exchange: _Exchange, factor: float) -> AccuracyError:
     return AccuracyError(
         f"No measure of mass up to {exchange.max_mass:.3g} and radii up to "
         f"{exchange.max_radius:.4g} in dimension {exchange.dim} is within {exchange.tol:g} of "
-        f"the kernel on [{low:g}, {high:g}]: by duality its cost would be at least {factor:.3g} "
-        "times the largest cost of this mass.",
+        f"the kernel on [{low:g}, {high:g}]: by duality it costs at least {factor:.3g} times more.",
         in_python=f"Use a larger tol or a smaller domain, {advice} For unit rows "
         "rf.SpectralFeatures also finds features that need no measure.",
         at_shell=f"Use a larger --tol or a smaller --z-max, {advice} 'rf approximate' tries "

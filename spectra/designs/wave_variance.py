@@ -30,13 +30,9 @@ from spectra.base.harmonics import gegenbauer_sequence, wave_coefficients
 from spectra.base.numbers import FloatArray
 
 __all__ = [
-    "angular_means",
-    "block_variance",
-    "mean_and_coefficients",
-    "pad_angular_means",
-    "tabulated_wave",
-    "wave_moment",
-]
+    "angular_means", "block_variance", "mean_and_coefficients", "pad_angular_means",
+    "tabulated_wave", "wave_moment",
+]  # fmt: skip
 
 #: The function t -> Omega_d(t).
 Wave = Callable[[FloatArray], FloatArray]

@@ -45,16 +45,6 @@ class BallFunction:
 
     With ``real=True`` the argument is real, the formula may be piecewise, and ArithmeticError is
     raised where the formula has no real value.
-
-    Examples
-    --------
-    >>> z = sympy.Symbol("z", nonnegative=True)
-    >>> root = BallFunction(sympy.sqrt(1 - z), z)
-    >>> root(flint.acb(0.75)).overlaps(flint.acb(0.5))
-    True
-    >>> f = BallFunction((1 - sympy.cos(z)) / z**2, z, real=True)
-    >>> float(f.to_accuracy(flint.acb(2.0**-200), 128).real.mid())
-    0.5
     """
 
     def __init__(self, expr: sympy.Expr, symbol: sympy.Symbol, *, real: bool = False) -> None:
@@ -120,13 +110,6 @@ def analytic_continuation(expr: sympy.Expr, symbol: sympy.Symbol) -> BallFunctio
     """Continue a formula analytically from z > 0 into the complex plane.
 
     Every function takes its principal branch, so the continuation is valid up to the first cut.
-
-    Examples
-    --------
-    >>> z = sympy.Symbol("z")
-    >>> k = analytic_continuation(sympy.sqrt(1 + z**2) - z, z)
-    >>> print(k.to_accuracy(flint.acb(10) ** 12, 128).real.str(12, radius=False))
-    5.00000000000e-13
     """
     for node in sympy.preorder_traversal(expr):
         if isinstance(node, PIECEWISE) and node.free_symbols:
@@ -142,19 +125,14 @@ def constant_ball(node: sympy.Basic) -> Ball:
         return flint.acb(flint.arb(flint.fmpq(int(node.p), int(node.q))))
     if node in _CONSTANTS:
         return _CONSTANTS[node]()
-    if isinstance(node, sympy.CRootOf):
-        return _algebraic_ball(node)
+    if isinstance(node, sympy.CRootOf):  # a real root of a polynomial
+        size = sympy.Rational(1, 2**flint.ctx.prec)
+        error = flint.acb(flint.arb(0, constant_ball(size).real))
+        return constant_ball(node.eval_rational(dx=size)) + error
     if not node.args:
         raise FormulaError(f"the constant {node} is not available in ball arithmetic")
     function, arguments = _ball_operation(node)
     return function(*[constant_ball(a) for a in arguments])
-
-
-def _algebraic_ball(root: sympy.CRootOf) -> Ball:
-    """A ball that encloses a real root of a polynomial."""
-    size = sympy.Rational(1, 2**flint.ctx.prec)
-    value = root.eval_rational(dx=size)
-    return constant_ball(value) + flint.acb(flint.arb(0, constant_ball(size).real))
 
 
 def _ball_operation(node: sympy.Basic) -> Operation:

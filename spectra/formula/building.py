@@ -76,8 +76,7 @@ def _power(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
         result = result.func(*result.args)
     if result.is_Pow and result.exp.is_Rational and abs(result.exp) > _MAX_EXPONENT:
         raise FormulaError(
-            f"the exponent {shorten(result.exp)} is beyond {_MAX_EXPONENT}; write large powers "
-            "with exp"
+            f"the exponent {shorten(result.exp)} is beyond {_MAX_EXPONENT}; write it with exp"
         )
     return result
 
@@ -105,8 +104,7 @@ def apply_function(name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
         return _power(arguments[0], sympy.S.Half)
     if function in FUNCTIONS_WITH_ORDER and arguments[0].has(*VARIABLES):
         raise FormulaError(
-            f"the order {shorten(arguments[0])} depends on the variable; "
-            "give it as a number or a parameter"
+            f"the order {shorten(arguments[0])} depends on the variable; give a number"
         )
     for argument in arguments:
         number, limit = argument, _MAX_CONSTANT_ARGUMENT
@@ -131,8 +129,7 @@ def make_hyper(
     for parameter in (*upper, *lower):
         if parameter.has(*VARIABLES):
             raise FormulaError(
-                f"the parameter {shorten(parameter)} of hyper depends on the variable; "
-                "only its last argument may"
+                f"the parameter {shorten(parameter)} of hyper depends on the variable"
             )
     has_nonpositive_integer = any(p.is_integer and p.is_nonpositive for p in (*upper, *lower))
     if has_nonpositive_integer or not lower or len(upper) > len(lower) + 1:

@@ -64,13 +64,13 @@ class Opaque(sympy.Function):  # type: ignore[misc]
         """Say what is not known of the callable, and what to state; empty if nothing is missing."""
         has_support = cls.support is not sympy.oo
         call = f"support={cls.support}, edge=3" if has_support else "decay='gaussian'"
-        required = _HINTS_WITH_SUPPORT if has_support else _HINTS_WITHOUT_SUPPORT
-        missing = [hint for name, hint in required.items() if getattr(cls, name) is None]
+        required = ("edge" if has_support else "decay", "breaks", "origin")
+        missing = [f"{name}=" for name in required if getattr(cls, name) is None]
         if not missing:
             return ""
         return (
-            f"how smooth {cls.__name__} is and how it tends to 0; state {', '.join(missing)}, for "
-            f"example radial({cls.__name__}, {call}, breaks=(), origin='smooth')"
+            f"how smooth {cls.__name__} is and how it tends to 0; state {', '.join(missing)} as in "
+            f"radial({cls.__name__}, {call}, breaks=(), origin='smooth')"
         )
 
     def _eval_is_real(self) -> bool:
@@ -83,9 +83,8 @@ class Opaque(sympy.Function):  # type: ignore[misc]
         function = type(self).function
         if "<" in getattr(function, "__qualname__", "<"):  # <lambda> or <locals>
             raise ParameterError(
-                f"The kernel cannot be pickled: the callable {type(self).__name__} is a lambda or "
-                "a local function. Define it at the top level of a module, or write the kernel as "
-                "a formula."
+                f"The kernel cannot be pickled: {type(self).__name__} is a lambda or a local "
+                "function. Define it at the top level of a module, or write a formula."
             )
         properties = {"support": self.support, **self.stated_properties()}
         return _rebuilt, (function, properties, self.args)
@@ -103,9 +102,8 @@ class Opaque(sympy.Function):  # type: ignore[misc]
         if not np.all(np.isfinite(values)):
             first = z[~np.isfinite(values)].ravel()[0]
             raise FormulaError(
-                f"The callable {cls.__name__} is not finite at z = {first:.6g}. A kernel is "
-                "bounded and real: fix the callable, or pass support=... to restrict it to the "
-                "range where it is finite."
+                f"The callable {cls.__name__} is not finite at z = {first:.6g}. Fix it, or "
+                "restrict it by support=... to the range where it is finite."
             )
         return values
 
@@ -127,14 +125,7 @@ class OpaqueTerm(NamedTuple):
 def opaque_function(
     function: Callable[..., Any], *, support: sympy.Expr, **properties: Any
 ) -> type[Opaque]:
-    """Return the sympy function class of a callable, cached by the callable and its properties.
-
-    Examples
-    --------
-    >>> f = opaque_function(abs, support=sympy.oo)
-    >>> f is opaque_function(abs, support=sympy.oo), f.values(np.array([2.0]))
-    (True, array([2.]))
-    """
+    """Return the sympy function class of a callable, cached by the callable and its properties."""
     name = getattr(function, "__name__", "")
     name = name if name.isidentifier() else "callable"
     unit = 1.0 if support is sympy.oo else float(support)
@@ -176,9 +167,8 @@ def _call(function: Callable[..., Any], z: Any, name: str) -> FloatArray:
         )
         raise FormulaError(
             f"The callable {name} raised {type(error).__name__} ({error}) at {where}: it gives no "
-            "real number there. A kernel has a value at every distance: fix the callable (return "
-            "the limit where an expression is 0/0), or pass support=... to restrict it to the "
-            "range where it has values."
+            "real number there. Fix it (return the limit where an expression is 0/0), or restrict "
+            "it by support=... to the range where it has values."
         ) from error
 
 
@@ -202,12 +192,6 @@ def opaque_terms(expr: sympy.Expr) -> tuple[tuple[OpaqueTerm, ...], sympy.Expr] 
 
 
 _PROPERTIES = ("edge", "breaks", "origin", "decay")
-_COMMON_HINTS = {
-    "breaks": "breaks= (the radii where it is not smooth, or ())",
-    "origin": "origin= ('smooth' in z^2, or the smallest power at z = 0 that is not even)",
-}
-_HINTS_WITHOUT_SUPPORT = {"decay": "decay= ('gaussian', 'exponential' or a power)"} | _COMMON_HINTS
-_HINTS_WITH_SUPPORT = {"edge": "edge= (s if it ends like (support - z)^s)"} | _COMMON_HINTS
 
 
 def check_stated_properties(support: sympy.Expr, options: Mapping[str, Any]) -> dict[str, Any]:

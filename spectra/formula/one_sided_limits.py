@@ -29,14 +29,6 @@ def value_at_zero(expr: sympy.Expr) -> sympy.Expr | None:
 
     The limit is None if the formula is unbounded, oscillates or is undefined near 0, or if its
     asymptotic expansion at 0 cannot be computed.
-
-    Examples
-    --------
-    >>> import sympy
-    >>> value_at_zero(sympy.sin(Z) / Z), value_at_zero(sympy.exp(-Z))
-    (1, 1)
-    >>> print(value_at_zero(1 / Z))
-    None
     """
     if expr.has(Opaque):
         # A callable has no formula to expand; its value at 0 is used as the limit.
@@ -72,11 +64,6 @@ def limit_at(expr: sympy.Expr, radius: sympy.Expr, *, both_sides: bool = True) -
     """Return the limit of a formula in z at a radius; nan if there is none or none is found.
 
     With ``both_sides`` the limits from below and above must agree; else it is the one from below.
-
-    Examples
-    --------
-    >>> limit_at((Z - 1) / sympy.log(Z), sympy.Integer(1))
-    1.0
     """
     sides = (radius - Z, radius + Z) if both_sides else (radius - Z,)
     try:

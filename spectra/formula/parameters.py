@@ -28,12 +28,6 @@ def exact_parameter(name: str, value: Any) -> sympy.Expr:
 
     A float is replaced by the shortest decimal that rounds to it (its ``repr``), so that a
     parameter of 0.1 gives the same kernel as a formula that contains ``0.1``: both are 1/10.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> exact_parameter("a", 0.1), exact_parameter("a", np.float32(0.3))
-    (1/10, 3/10)
     """
     is_real = isinstance(value, sympy.Basic) or (
         isinstance(value, numbers.Number)
@@ -59,13 +53,7 @@ def exact_parameter(name: str, value: Any) -> sympy.Expr:
 
 
 def exact_length(length: Any) -> sympy.Expr:
-    """Convert a length scale to an exact number between 1e-300 and 1e300.
-
-    Examples
-    --------
-    >>> exact_length(0.5)
-    1/2
-    """
+    """Convert a length scale to an exact number between 1e-300 and 1e300."""
     scale = exact_parameter("length", length)
     if not scale.is_positive:
         raise ParameterError(f"A length must be positive, and {length} is not.")
@@ -97,11 +85,8 @@ def refuse_unused(values: Mapping[str, Any], used: set[str], formula: str) -> No
     """Raise ParameterError if a parameter does not occur in the formula."""
     unused = sorted(set(values) - used)
     if unused:
+        names = [n for n in re.findall(r"[^\W\d]\w*", formula) if n not in FUNCTION_NAMES]
         raise ParameterError(
             f"the formula {shorten(formula)} does not use {', '.join(map(repr, unused))}; "
-            "leave it out, or correct its name" + did_you_mean(unused[0], _names_in(formula))
+            "leave it out, or correct its name" + did_you_mean(unused[0], names)
         )
-
-
-def _names_in(formula: str) -> list[str]:
-    return [n for n in re.findall(r"[^\W\d]\w*", formula) if n not in FUNCTION_NAMES]

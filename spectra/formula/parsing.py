@@ -16,35 +16,26 @@ import sympy
 
 from spectra.base.limits import staged
 from spectra.errors import ParameterError
-from spectra.formula.functions import U, Z
+from spectra.formula.functions import VARIABLES, T, U, Z
 from spectra.formula.parameters import exact_parameter, exact_parameters, refuse_unused
 from spectra.formula.text import Parser, normalize_text, sympy_to_text
 
-__all__ = ["U", "Z", "parse_formula"]
+__all__ = ["T", "U", "Z", "parse_formula"]
 
-_VARIABLES = {"z": Z, "u": U}
+_VARIABLES = {str(symbol): symbol for symbol in VARIABLES}
 
 
 @staged("reading the formula", advice="write a shorter formula, or pass a callable")
 def parse_formula(
-    formula: str | sympy.Expr | float,
-    *,
-    variable: str,
-    parameters: Mapping[str, Any] | None = None,
+    formula: str | sympy.Expr | float, *, variable: str, parameters: Mapping[str, Any] | None = None
 ) -> sympy.Expr:
     """Parse a formula to an exact sympy expression in one variable.
 
-    Parameters
-    ----------
-    formula
-        Text, for example ``"(1 - z**2/a**2)**p"``, a sympy expression, or a number.  Integers and
-        decimals are exact: ``0.1`` is 1/10.  A sympy symbol is identified by its name; its
-        assumptions are ignored.
-    variable
-        ``"z"`` for a radial kernel (the nonnegative symbol :data:`Z`) or ``"u"`` for a zonal
-        kernel (the real symbol :data:`U`).
-    parameters
-        Finite real values of the other names in the formula; see :func:`exact_parameter`.
+    ``formula`` is text, a sympy expression or a number.  Integers and decimals are exact: 0.1 is
+    1/10.  A sympy symbol is identified by its name; its assumptions are ignored.  ``variable`` is
+    "z" for a radial kernel (the nonnegative symbol :data:`Z`), "u" for a zonal kernel (the real
+    symbol :data:`U`), "t" for one of the inner product (:data:`T`), or "k", "w" or "f" for a
+    spectrum; ``parameters`` has finite real values of the other names.
 
     Examples
     --------
@@ -56,7 +47,8 @@ def parse_formula(
     """
     if variable not in _VARIABLES:
         raise ParameterError(
-            f"the variable {variable!r} is unknown; it is 'z' for radial and 'u' for zonal kernels"
+            f"the variable {variable!r} is unknown; it is 'z' for radial kernels, 'u' for zonal "
+            "ones, and 't' for those of the inner product"
         )
     symbol, values = _VARIABLES[variable], exact_parameters(parameters, variable)
     if isinstance(formula, str):

@@ -17,8 +17,8 @@ from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.parsing import U, Z
 
 __all__ = [
-    "LONGEST_SUM", "Piece", "expanded_length", "exponential_terms", "factorize", "merge_pieces",
-    "zonal_forms",
+    "LONGEST_SUM", "Piece", "damped_terms", "expanded_length", "exponential_terms", "factorize",
+    "merge_pieces", "zonal_forms",
 ]  # fmt: skip
 
 # An arbitrary distance at which a sum is tested for cancellation, and the ratio of the sum to its
@@ -88,13 +88,7 @@ def expanded_length(expr: sympy.Expr) -> float:
 
 
 def factorize(expr: sympy.Expr) -> sympy.Expr:
-    """sympy.factor, or the formula as it is if a factor is a polynomial of a large degree.
-
-    Examples
-    --------
-    >>> factorize(Z**2 - 1), factorize(Z**600 - 1)
-    ((z - 1)*(z + 1), z**600 - 1)
-    """
+    """sympy.factor, or the formula as it is if a factor is a polynomial of a large degree."""
     with suppress(sympy.PolynomialError):
         for part in sympy.Mul.make_args(expr):
             monomials, _ = dict_from_expr(part.as_base_exp()[0])
@@ -103,40 +97,42 @@ def factorize(expr: sympy.Expr) -> sympy.Expr:
     return sympy.factor(expr)
 
 
-def exponential_terms(expr: sympy.Expr, power: int) -> list[tuple[sympy.Expr, sympy.Expr]] | None:
-    """The pairs (c, a) if the formula is a sum of terms c exp(-a z^power), a >= 0; else None.
+def damped_terms(
+    expr: sympy.Expr, power: int = 1
+) -> list[tuple[sympy.Expr, int, sympy.Expr]] | None:
+    """The triples (c, n, a) if the formula is a sum of terms c z^n exp(-a z^power); else None.
 
     Examples
     --------
-    >>> exponential_terms(3 - sympy.exp(-2 * Z) / 5, 1)
-    [(3, 0), (-1/5, 2)]
+    >>> damped_terms(1 - Z**2 * sympy.exp(-3 * Z))
+    [(1, 0, 0), (-1, 2, 3)]
     """
-    pairs = []
+    found = []
     for term in sympy.Add.make_args(sympy.expand(expr)):
         c, rest = term.as_independent(Z, as_Add=False)
-        is_exponential = rest.func == sympy.exp
-        rate = sympy.cancel(-rest.args[0] / Z**power) if is_exponential else sympy.Integer(0)
-        if not (is_exponential or rest == 1) or rate.has(Z) or not rate.is_nonnegative:
+        exponentials = [f for f in sympy.Mul.make_args(rest) if f.func == sympy.exp]
+        rate = sympy.expand(-sympy.Add(*(f.args[0] for f in exponentials)) / Z**power)
+        monomial = rest / sympy.Mul(*exponentials)
+        if rate.has(Z) or not monomial.is_polynomial(Z):
             return None
-        pairs.append((c, rate))
-    return pairs
+        found.append((c, int(sympy.degree(monomial, Z)), rate))
+    return found
+
+
+def exponential_terms(expr: sympy.Expr, power: int) -> list[tuple[sympy.Expr, sympy.Expr]] | None:
+    """The pairs (c, a) if the formula is a sum of terms c exp(-a z^power), a >= 0; else None."""
+    terms = damped_terms(expr, power)
+    if terms is None or any(n > 0 or not rate.is_nonnegative for _, n, rate in terms):
+        return None
+    return [(c, rate) for c, _, rate in terms]
 
 
 def zonal_forms(expr: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
     """The formulas in u = <x, y>, and in z = |x - y|, of a kernel on the unit sphere.
 
     Multiples of an angle such as cos(3 acos(u)) become polynomials.  In z = sqrt(2 - 2u), acos(u),
-    asin(u) and fractional powers of 1 - u^2 get forms that do not cancel near z = 0.
-
-    Raises
-    ------
-    FormulaError
-        If no finite limit at u = 1 is found.
-
-    Examples
-    --------
-    >>> zonal_forms(sympy.cos(3 * sympy.acos(U)))[0]
-    4*u**3 - 3*u
+    asin(u) and fractional powers of 1 - u^2 get forms that do not cancel near z = 0.  A
+    FormulaError is raised if no finite limit at u = 1 is found.
     """
     expr, half = expr.replace(_is_polynomial_of_angle, sympy.expand_trig), Z / 2
     radial = expr.replace(sympy.acos(U), 2 * sympy.asin(half))

@@ -33,15 +33,11 @@ _TOO_DEEP = f"the formula is nested more than {_MAX_DEPTH} levels deep; use fewe
 _NO_IMAGINARY = "kernels are real functions; imaginary numbers are not allowed"
 # Advice for each type of syntax node, and of constant, that a formula cannot contain.
 _ADVICE: dict[type, str] = {
-    ast.Subscript: "indexing with [...] is not part of a formula",
     ast.Lambda: "lambda is a reserved word; give a parameter another name, such as lam",
     ast.IfExp: "write Piecewise((a, condition), (b, True)) instead of a if condition else b",
     ast.Compare: "a comparison is a condition, not a number; put it into Piecewise or Heaviside",
-    ast.BoolOp: "and / or make conditions, not numbers; put them into Piecewise",
-    ast.Tuple: "a comma makes a list of values; a formula has one value",
     ast.List: "a list is allowed only in hyper([a], [b], x); to make a kernel zero beyond a "
     "radius, use support=... (--support) or Piecewise((a, z <= 1), (0, True))",
-    bool: "True and False are conditions, not numbers; write 1 or 0",
     complex: _NO_IMAGINARY,
     str: "a string is not part of a formula; leave out the quotation marks",
 }

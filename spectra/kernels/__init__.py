@@ -9,18 +9,9 @@ tilted.
 from spectra.kernels.composite import CompositeKernel, Factor, Term, additive
 from spectra.kernels.kernel import Kernel, l1, radial, zonal
 from spectra.kernels.metrics import EUCLIDEAN, L1, SPHERE, Metric
+from spectra.kernels.tabulated import TabulatedKernel
 
 __all__ = [
-    "EUCLIDEAN",
-    "L1",
-    "SPHERE",
-    "CompositeKernel",
-    "Factor",
-    "Kernel",
-    "Metric",
-    "Term",
-    "additive",
-    "l1",
-    "radial",
-    "zonal",
-]
+    "EUCLIDEAN", "L1", "SPHERE", "CompositeKernel", "Factor", "Kernel", "Metric", "TabulatedKernel",
+    "Term", "additive", "l1", "radial", "zonal",
+]  # fmt: skip

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from spectra.base.numbers import FloatArray, matching_rows
 from spectra.errors import ParameterError
 
-__all__ = ["BaseKernel", "RadialKernel", "finite_number", "refuse_zonal"]
+__all__ = ["BaseKernel", "RadialKernel", "finite_number"]
 
 #: A :class:`spectra.Kernel`; importing that class here would be circular.
 RadialKernel = Any
@@ -44,6 +44,12 @@ class BaseKernel:
     def is_symmetric(self) -> bool:
         """Whether no term is shifted or tilted."""
         return all(term.is_plain for term in self.terms)
+
+    @property
+    def unbounded_factors(self) -> list[tuple[Any, Any, str]]:
+        """Factors of distances without a bound, their profiles and metrics; none if shifted."""
+        factors = self.factors if self.is_symmetric else ()
+        return [(f, f.profile, f.metric.name) for f in factors if f.metric.diameter == np.inf]
 
     @property
     def single_factor(self) -> Any:
@@ -115,12 +121,3 @@ def finite_number(value: Any) -> float | None:
             f"A number added to or multiplied with a kernel is {value}, not finite."
         )
     return number
-
-
-def refuse_zonal(kernel: RadialKernel, operation: str) -> None:
-    """Raise a ParameterError if the kernel is zonal; the message names the operation."""
-    if kernel.is_zonal:
-        raise ParameterError(
-            f"The zonal kernel {kernel} lives on the unit sphere, and {operation} moves rows off "
-            "it. Convert it to a radial kernel, for instance with rescale(1)."
-        )

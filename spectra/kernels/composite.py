@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import sympy
@@ -26,23 +26,13 @@ from numpy.typing import ArrayLike
 
 from spectra.base.numbers import FloatArray, check_differences, checked_dim, real_array
 from spectra.errors import DataError, ParameterError
-from spectra.kernels.base_kernel import BaseKernel, RadialKernel, finite_number, refuse_zonal
+from spectra.kernels.base_kernel import BaseKernel, RadialKernel, finite_number
 from spectra.kernels.metrics import EUCLIDEAN, Metric
-from spectra.kernels.terms import (
-    ZERO,
-    Factor,
-    Term,
-    Vector,
-    add_terms,
-    added,
-    product_of,
-    vector,
-)
+from spectra.kernels.terms import ZERO, Factor, Term, Vector, add_terms, added, product_of, vector
 
 __all__ = ["CompositeKernel", "Factor", "Term", "additive", "composite", "of_factor"]
 
 
-@final
 @dataclass(frozen=True, repr=False)
 class CompositeKernel(BaseKernel):
     """A sum of products of kernels of groups of columns, shifted or tilted or not.
@@ -198,19 +188,12 @@ class CompositeKernel(BaseKernel):
 
     def _rescale_profiles(self, length: Any) -> CompositeKernel:
         """As :meth:`rescale` for one length, in the formulas of the profiles."""
-        scale = float(length)
-        return composite(
-            (
-                Term(
-                    t.weight,
-                    tuple(replace(f, profile=f.profile.rescale(length)) for f in t.factors),
-                    tuple(v * scale for v in t.offset),
-                    tuple(v / scale for v in t.tilt),
-                )
-                for t in self.terms
-            ),
-            self.dim,
-        )
+        scale, terms = float(length), []
+        for t in self.terms:
+            factors = tuple(replace(f, profile=f.profile.rescale(length)) for f in t.factors)
+            offset, tilt = tuple(v * scale for v in t.offset), tuple(v / scale for v in t.tilt)
+            terms.append(Term(t.weight, factors, offset, tilt))
+        return composite(terms, self.dim)
 
     def on(self, columns: int | Sequence[int]) -> CompositeKernel:
         """The same kernel of other columns: its column i becomes ``columns[i]`` of the data."""
@@ -237,19 +220,11 @@ class CompositeKernel(BaseKernel):
         b = vector(beta, "tilt")
         return composite((replace(t, tilt=added(t.tilt, b)) for t in self.terms), self.dim)
 
-    @property
-    def _needed(self) -> set[int]:
-        """The numbers of coordinates of the offsets and tilts that are not single numbers."""
-        return {len(v) for t in self.terms for v in (t.offset, t.tilt)} - {1}
-
     def __post_init__(self) -> None:
-        if len(needed := self._needed) > 1:
-            raise ParameterError(
-                f"The offsets and tilts of a kernel have {sorted(needed)} coordinates. "
-                "Give one number for every column of the data, or a single number for all."
-            )
-        if self.dim is None and needed:
-            object.__setattr__(self, "dim", max(needed))
+        # Vectors with different numbers of coordinates cannot be added: a ParameterError.
+        total = reduce(added, (v for t in self.terms for v in (t.offset, t.tilt)), ZERO)
+        if self.dim is None and len(total) > 1:
+            object.__setattr__(self, "dim", len(total))
 
     def check_dim(self, dim: int) -> int:
         """Return ``dim``, the number of columns of the data; a DataError if it does not fit."""
@@ -260,8 +235,7 @@ class CompositeKernel(BaseKernel):
             )
         if self.columns and self.columns[-1] >= dim:
             raise DataError(
-                f"The kernel uses the columns {list(self.columns)}, counted from 0, and the data "
-                f"have {dim} column(s)."
+                f"The kernel uses the columns {list(self.columns)} of data with {dim} column(s)."
             )
         return dim
 
@@ -305,7 +279,11 @@ def of_factor(
     metric: Metric = EUCLIDEAN,
 ) -> CompositeKernel:
     """The kernel of some columns, divided by their lengths; see :meth:`spectra.Kernel.on`."""
-    refuse_zonal(kernel, "shifting, tilting, selecting or rescaling columns")
+    if kernel.is_zonal:
+        raise ParameterError(
+            f"The zonal kernel {kernel} lives on the unit sphere, and shifts, tilts, lengths and "
+            "groups of columns move rows off it. Make it radial first, for instance by rescale(1)."
+        )
     if columns is None:
         return composite([Term(1.0, (Factor(kernel, metric=metric),))], dim)
     group, lengths = _distinct_columns(columns), _lengths_or_matrix(length)
@@ -350,8 +328,7 @@ def _distinct_columns(columns: int | Sequence[int]) -> list[int]:
     are_integers = array.ndim == 1 and array.size > 0 and array.dtype.kind in "iu"
     if not are_integers or min(numbers) < 0 or len(set(numbers)) != array.size:
         raise ParameterError(
-            f"columns = {columns!r}: give the numbers of different columns, counted from 0, such "
-            "as [0, 1]."
+            f"columns = {columns!r}: give numbers of different columns, from 0, such as [0, 1]."
         )
     return numbers
 
@@ -371,7 +348,6 @@ def _lengths_or_matrix(lengths: ArrayLike) -> FloatArray:
 def _same_dim(a: CompositeKernel, b: CompositeKernel) -> int | None:
     if None not in (a.dim, b.dim) and a.dim != b.dim:
         raise ParameterError(
-            f"Kernels with lengths for {a.dim} and for {b.dim} columns, or vectors of as many "
-            "coordinates, are for different data."
+            f"Kernels of data with {a.dim} and with {b.dim} columns are for different data."
         )
     return b.dim if a.dim is None else a.dim

@@ -121,8 +121,7 @@ class Kernel(Profile):
         pieces = tuple(Piece(p.support, p.expr.diff(Z) / Z) for p in self.pieces)
         if any(p.expr.has(sympy.Derivative, sympy.Subs, AppliedUndef) for p in pieces):
             raise ParameterError(
-                f"{self} has no formula to differentiate. Write it as a formula, or fix its "
-                "length scales."
+                f"{self} has no formula to differentiate: write one, or fix its length scales."
             )
         return Kernel(pieces)
 
@@ -341,8 +340,9 @@ def l1(formula: str | sympy.Expr, **parameters: Any) -> CompositeKernel:
     Returns
     -------
     CompositeKernel
-        Every formula has values and kernel matrices.  In several columns, spectral measures and
-        features are available for sums of multiples of ``Max(tau - z, 0)`` and ``exp(-c*z)`` only.
+        Every formula has values and kernel matrices.  In several columns, spectral measures are
+        available for sums of multiples of ``exp(-c*z)`` only; ``SpectralFeatures`` approximates the
+        others on the data.
 
     References
     ----------

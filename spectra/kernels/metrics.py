@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar, Literal, final
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -17,7 +17,17 @@ from scipy.spatial.distance import cdist
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import check_unit_norms
 
-__all__ = ["EUCLIDEAN", "L1", "SPHERE", "Euclidean", "L1Metric", "Metric", "Sphere"]
+__all__ = [
+    "EUCLIDEAN",
+    "INNER_PRODUCT",
+    "L1",
+    "SPHERE",
+    "Euclidean",
+    "InnerProduct",
+    "L1Metric",
+    "Metric",
+    "Sphere",
+]
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,6 @@ class Euclidean(Metric):
     name, order, text = "euclidean", 2, "|x - y|"
 
 
-@final
 class Sphere(Euclidean):
     """|x - y| for unit vectors x and y."""
 
@@ -63,11 +72,16 @@ class Sphere(Euclidean):
         check_unit_norms(norms, f"the zonal kernel {kernel}")
 
 
-@final
 class L1Metric(Metric):
     """|x - y|_1, the sum of the distances in all columns."""
 
     name, order, text = "cityblock", 1, "|x - y|_1"
 
 
-EUCLIDEAN, SPHERE, L1 = Euclidean(), Sphere(), L1Metric()
+class InnerProduct(Metric):
+    """<x, y>, which is no distance: a kernel of it is no function of x - y."""
+
+    text = "<x, y>"
+
+
+EUCLIDEAN, SPHERE, L1, INNER_PRODUCT = Euclidean(), Sphere(), L1Metric(), InnerProduct()

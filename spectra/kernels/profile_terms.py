@@ -7,17 +7,22 @@ from functools import lru_cache
 
 import sympy
 
-from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
 from spectra.formula.pieces import exponential_terms
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.profile import Profile
 
-__all__ = ["ExactTerms", "gaussian_components", "l1_components", "no_l1_route", "numeric_l1"]
+__all__ = [
+    "ExactTerms",
+    "gaussian_components",
+    "l1_components",
+    "no_l1_route",
+    "no_truncated_route",
+]
 
+_FOR_DATA = "rf.SpectralFeatures(kernel, domain='data') approximates any kernel on your data."
 #: Pairs of a weight and a rate or radius.
 ExactTerms = tuple[tuple[sympy.Expr, sympy.Expr], ...]
-FloatTerms = tuple[tuple[float, float], ...]
 
 
 def gaussian_components(profile: Profile) -> ExactTerms | None:
@@ -58,21 +63,21 @@ def l1_components(profile: Profile) -> tuple[ExactTerms, ExactTerms] | None:
     return _merge(truncated), _merge(exponentials)
 
 
-def numeric_l1(profile: Kernel) -> tuple[FloatTerms, FloatTerms]:
-    """:func:`l1_components` as floats; a NoRouteError if it is None."""
-    if (found := l1_components(profile)) is None:
-        raise NoRouteError(no_l1_route(profile))
-    truncated, exponentials = (tuple((float(c), float(x)) for c, x in pairs) for pairs in found)
-    return truncated, exponentials
-
-
 def no_l1_route(profile: Kernel) -> str:
     """The error message for a profile of which :func:`l1_components` is None."""
     return (
-        f"{profile} at z = |x - y|_1 is not a sum of multiples of Max(tau - z, 0) and exp(-c*z), "
-        "the only formulas of the l1 distance whose measure in several columns is known here. "
-        "Approximate it by such a sum, or use the Euclidean distance (radial) and a finite measure "
-        "for the range of distances in your data (design)."
+        f"{profile} at z = |x - y|_1 is not a sum of multiples of exp(-c*z), the only formulas of "
+        "the l1 distance whose measure in several columns is known here. Approximate it by such a "
+        "sum, or use the Euclidean distance (radial) and a finite measure for the range of "
+        f"distances in your data (design). {_FOR_DATA}"
+    )
+
+
+def no_truncated_route(profile: Kernel) -> str:
+    """The error message for a profile with truncated distances, in several columns."""
+    return (
+        f"{profile} at z = |x - y|_1 has finite spectral mass, but no table in several columns: "
+        f"the mass of a truncated distance grows exponentially with their number. {_FOR_DATA}"
     )
 
 

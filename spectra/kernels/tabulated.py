@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,6 @@ from spectra.kernels.profile import Profile
 __all__ = ["TabulatedKernel"]
 
 
-@final
 @dataclass(frozen=True, repr=False)
 class TabulatedKernel(Profile):
     """The kernel k(|x - y|) of a radial table, in data of as many columns as it has dimensions.
@@ -31,6 +30,7 @@ class TabulatedKernel(Profile):
     """
 
     table: Any  # a SpectralTable, of a package that does not need sympy
+    density: Any = None  # the SpectralDensity that the table was made of
 
     def __post_init__(self) -> None:
         if not self.table.is_radial:
@@ -50,6 +50,10 @@ class TabulatedKernel(Profile):
 
     def __call__(self, z: ArrayLike) -> FloatArray:
         return np.asarray(self.table.expected_kernel(z))
+
+    def slope(self, z: FloatArray) -> FloatArray:
+        """k'(z)/z at distances z; 0 at z = 0."""
+        return np.asarray(self.table.slope(z))
 
     def table_on(self, dim: int) -> Any:
         """The table, if R^dim is its space; else a NoRouteError."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import isfinite
-from typing import Any, Self, final
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,6 @@ Vector = tuple[float, ...]
 ZERO: Vector = (0.0,)  # a vector of length 1 applies to every coordinate
 
 
-@final
 @dataclass(frozen=True)
 class Factor:
     """A profile of a distance in some columns, in ascending order, divided by their lengths.
@@ -70,7 +69,6 @@ class Factor:
         return self.columns or (), str(self.lengths), self.metric.text
 
 
-@final
 @dataclass(frozen=True)
 class Term:
     """A weighted product of factors of D + offset, times exp(tilt.D); a constant without factors.
@@ -100,12 +98,8 @@ class Term:
         for name, value in (("shift", self.offset), ("tilt", self.tilt)):
             if any(value):
                 text += f".{name}({_nested_text(value[0] if len(value) == 1 else value)})"
-        return "*".join([*self._weight, *filter(None, [text])])
-
-    @property
-    def _weight(self) -> list[str]:
-        """The text of the weight; none if it is 1 and not the whole term."""
-        return [] if self.weight == 1.0 and self.factors else [_number_text(self.weight)]
+        weight = "" if self.weight == 1.0 and self.factors else _number_text(self.weight)
+        return "*".join(filter(None, [weight, text]))
 
 
 def add_terms(terms: Iterable[Term]) -> tuple[Term, ...]:
@@ -151,8 +145,7 @@ def vector(value: float | ArrayLike, name: str) -> Vector:
     array = np.atleast_1d(real_array(value, f"The {name} of a kernel"))
     if array.ndim != 1 or array.size == 0 or not np.all(np.isfinite(array)):
         raise ParameterError(
-            f"The {name} of a kernel is a vector of d finite numbers, or one number for all d "
-            f"coordinates; got {value!r:.60}."
+            f"The {name} is one finite number for each column, or for all; got {value!r:.60}."
         )
     # Adding 0 turns -0 into 0, so that equal kernels compare equal and print alike.
     return tuple((array + 0.0).tolist())
@@ -184,7 +177,6 @@ def _multiply(v: float, w: float) -> float:
     """The product v w; a ParameterError if it overflows or underflows to 0."""
     if not isfinite(v * w) or (v * w == 0.0 and v != 0.0 and w != 0.0):
         raise ParameterError(
-            f"The weight {v:.6g}*{w:.6g} of a product is beyond the range of double precision: "
-            "scale the kernels."
+            f"The weight {v:.6g}*{w:.6g} is beyond the range of double precision: scale it."
         )
     return v * w

@@ -17,22 +17,26 @@ from spectra.base.enclosures import Enclosure
 from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray, checked_dim, real_array
 from spectra.base.piecewise import Piecewise
-from spectra.density.charts import proved_sign
-from spectra.density.components import Atom, Component, SpectralDensity
+from spectra.density.components import Atom, Component, SpectralDensity, proved_sign
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.certified import CertifiedMasses, proved_masses
 from spectra.measure.panels import ZERO, SignedDensity, fit_signed
-from spectra.measure.wave_masses import oscillating_masses, radius_for_masses
-from spectra.measure.wave_split import constant_sign, split_tail, tail_waves
+from spectra.measure.waves import (
+    constant_sign,
+    oscillating_masses,
+    radius_for_masses,
+    split_tail,
+    tail_waves,
+)
 from spectra.table.parts import PHASES, Part
 from spectra.table.radial_law import RadialLaw
-from spectra.table.wave_sum import WaveSum
-from spectra.table.wave_tail import WaveTail
+from spectra.table.wave_tail import WaveSum, WaveTail
 
 if TYPE_CHECKING:
     from spectra.kernels.kernel import Kernel
+from spectra.errors import InfiniteMassError
 
-__all__ = ["SpectralMeasure", "merge_atoms"]
+__all__ = ["SpectralMeasure", "measure_of", "merge_atoms", "truncate"]
 
 # A finite range of radii may contain at most this many sign changes.
 _MOST_CHANGES = 20_000
@@ -61,9 +65,12 @@ class SpectralMeasure:
     radius : float
         Radius at which the density was truncated; ``inf`` without a truncation.
     lost_mass : float
-        Total mass that a truncation removed; it may be ``inf``.
+        Total mass that a truncation removed, which may be ``inf``; or an estimate of the mass by
+        which an interpolant of samples differs from their spectrum.
     cancelled_atoms : float
         Mass that cancelled between atoms of one radius and opposite signs.
+    missing : float
+        Mass beyond the samples of a spectrum, which is no part of the measure.
     """
 
     dim: int
@@ -73,6 +80,7 @@ class SpectralMeasure:
     radius: float = np.inf
     lost_mass: float = 0.0
     cancelled_atoms: float = 0.0
+    missing: float = 0.0
 
     @classmethod
     def from_atoms(
@@ -123,8 +131,13 @@ class SpectralMeasure:
 
     @property
     def bias(self) -> float:
-        """Bound of sup_z |k(z) - transform of this measure|: the mass that a truncation removed."""
+        """Bound of sup_z |k(z) - transform of this measure|: the lost mass."""
         return self.lost_mass
+
+    @property
+    def name(self) -> str:
+        """The kernel or the given spectrum as text; "designed" for a measure made from atoms."""
+        return str(self.kernel or (self.density and self.density.name) or "designed")
 
     @property
     def _sum_of_totals(self) -> float:
@@ -183,7 +196,7 @@ class SpectralMeasure:
             self._require_few_changes(up_to)
             signed = fit_signed(self.components, self.dim, cut=up_to)
         radii = signed.sign_changes()
-        return np.asarray(radii[radii <= up_to])
+        return radii[radii <= up_to]
 
     def parts(self) -> tuple[Part, ...]:
         """The positive and the negative part that frequencies are drawn from, if they have mass.
@@ -228,6 +241,34 @@ class SpectralMeasure:
                 parts.append(Part(mass.mid, mass.rad, phase, _normalize(panels_of_part, tail)))
         return tuple(parts)
 
+    def covariance(self, z: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """The kernel of this measure at distances z, and bounds of its errors.
+
+        Errors include the lost mass, but not what is ``missing`` beyond samples.
+
+        Examples
+        --------
+        >>> from spectra import radial, spectral_measure
+        >>> measure = spectral_measure(radial("exp(-z**2/2)"), 3)
+        >>> values, errors = measure.covariance([0.0, 1.0])
+        >>> values.round(12), bool(errors.max() < 1e-12)
+        (array([1.        , 0.60653066]), True)
+        """
+        z = real_array(z, "The distances")
+        values, errors = np.zeros_like(z), np.full_like(z, self.bias)
+        for part in self.parts():
+            wave, error = part.law.plane_wave_enclosure(self.dim, z)
+            values += part.sign * part.mass * wave
+            errors += part.mass * error + part.mass_error
+        return values, errors
+
+    def variogram(self, z: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """k(0) - k(z) at distances z, and bounds of its errors; see :meth:`covariance`."""
+        z = real_array(z, "The distances")
+        at_zero, error_at_zero = self.covariance(np.zeros(()))
+        values, errors = self.covariance(z)
+        return at_zero - values, np.where(z == 0.0, 0.0, errors + error_at_zero)
+
     def certified(self) -> CertifiedMasses:
         """Masses with rigorous error bounds from ball arithmetic, see docs/proofs.md.
 
@@ -248,14 +289,12 @@ class SpectralMeasure:
         return proved_masses(repr(self), self.density, self.radius)
 
     def __repr__(self) -> str:
-        name = "a design" if self.kernel is None else str(self.kernel)
         cut = f" up to |w| = {self.radius:g}" if np.isfinite(self.radius) else ""
-        return f"SpectralMeasure of {name} on R^{self.dim}{cut}"
+        return f"SpectralMeasure of {self.name} on R^{self.dim}{cut}"
 
     def __str__(self) -> str:
-        name = "designed" if self.kernel is None else str(self.kernel)
         return (
-            f"spectral measure of {name} on R^{self.dim}: "
+            f"spectral measure of {self.name} on R^{self.dim}: "
             f"M+ = {self.positive_mass}, M- = {self.negative_mass}"
         )
 
@@ -358,3 +397,51 @@ def merge_atoms(atoms: Sequence[Atom]) -> tuple[tuple[Atom, ...], float]:
             rounding = EPS * size if len(group) > 1 else 0.0
             merged.append(Atom(radius, mass, sum(a.error for a in group) + rounding))
     return tuple(merged), cancelled
+
+
+def measure_of(density: SpectralDensity) -> SpectralMeasure:
+    """The measure with this density; raises an InfiniteMassError if its mass is infinite."""
+    for component in density.components:
+        reason = _why_infinite(component)
+        if reason:
+            raise InfiniteMassError(
+                f"The spectral measure of {density.name} on R^{density.dim} has infinite mass: "
+                f"{reason}. No positive decomposition exists. Design a finite measure for your "
+                "distances (design)."
+            )
+    atoms, cancelled = merge_atoms(density.atoms)
+    return SpectralMeasure(density.dim, density.kernel, atoms, density, cancelled_atoms=cancelled)
+
+
+def truncate(density: SpectralDensity, radius: float) -> SpectralMeasure:
+    """The measure restricted to frequencies up to a radius; it stores the mass that this removes.
+
+    The mass of the density may be infinite; ``lost_mass`` and ``bias`` are then infinite.  Raises a
+    ParameterError if the radius is not positive and finite, or if there are too many sign changes.
+    """
+    if real_array(radius, "the radius").ndim or not (np.isfinite(radius) and radius > 0):
+        raise ParameterError(f"A truncation needs a finite radius greater than 0; got {radius}.")
+    kept, cancelled = merge_atoms([a for a in density.atoms if a.radius <= radius])
+    beyond = sum(abs(a.mass) for a in density.atoms if a.radius > radius)
+    cut = SpectralMeasure(
+        density.dim, density.kernel, kept, density, radius=float(radius), cancelled_atoms=cancelled
+    )
+    if any(_why_infinite(c) for c in density.components):
+        return replace(cut, lost_mass=np.inf)
+    whole = measure_of(replace(density, atoms=()))
+    lost = whole.mass - replace(cut, atoms=()).mass
+    return replace(cut, lost_mass=beyond + max(lost.mid, 0.0) + lost.rad)
+
+
+def _why_infinite(component: Component) -> str:
+    """Explain why the mass of a component is infinite; an empty text if it is finite."""
+    if component.origin_exponent <= -1:
+        return f"it behaves like w^({component.origin_exponent:g}) at w = 0"
+    for radius, exponent in component.breaks:
+        if exponent <= -1:
+            return f"it grows like |w - R|^({exponent:g}) at w = R = {radius:g}"
+    if component.decay <= 1:
+        tail = component.tail
+        waves = "" if tail is None else f"oscillates with frequency {tail.frequency:g} and "
+        return f"it {waves}behaves like w^({-component.decay:g}) at infinity"
+    return ""

@@ -100,7 +100,7 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
         reached = max(reached, _quantile_error(part.law) + mass_error / part.mass)
     if reached > accepted:
         raise AccuracyError(
-            f"The table of {measure.kernel} on R^{measure.dim} reached an error of {reached:.2e} "
+            f"The table of {measure.name} on R^{measure.dim} reached an error of {reached:.2e} "
             f"in probability, more than the {accepted:.2e} accepted.",
             in_python=f"Ask for u_error={2 * reached:.1e}.",
             at_shell=f"Ask for --u-error {2 * reached:.1e}.",
@@ -109,7 +109,7 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
     return SpectralTable(
         dim=measure.dim,
         parts=parts,
-        formula="designed" if kernel is None else str(kernel),
+        formula=measure.name,
         k_zero=measure.k_zero,
         u_error=reached,
         bias=measure.bias,
@@ -126,7 +126,7 @@ def _quantile_error(law: RadialLaw) -> float:
     w = law.radii_by_panels(key)
 
     def difference(w: FloatArray) -> FloatArray:
-        return np.asarray(np.where(key < 0.0, -law.sf(w), law.cdf(w)) - key)
+        return np.where(key < 0.0, -law.sf(w), law.cdf(w)) - key
 
     # If it exceeds 1e-13, the error of a quantile is due to the spacing of doubles: not counted.
     # The probability of radii within rounding: large at an atom and near a pole of the density.

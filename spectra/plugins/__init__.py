@@ -1,7 +1,7 @@
 """Kernels of ``spectra`` as kernels of other libraries, one module and one extra for each library.
 
 The modules are ``scikit_learn``, ``gstools``, ``pymc``, ``numpyro`` and ``gpjax``;
-``jax_functions`` is used by the last two, ``covariance`` by all.
+``covariance`` is used by all.
 """
 
 from __future__ import annotations

@@ -10,9 +10,10 @@ power spectral density :math:`S(w) = (2\pi)^d \mu_d(w)` needs its derivative in 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,19 +22,32 @@ from spectra.base.numbers import FloatArray, checked_dim, real_array
 from spectra.density import SpectralDensity, spectral_density
 from spectra.derivation import definite_bounds, derive
 from spectra.errors import AccuracyError, ParameterError
-from spectra.kernels import Kernel, radial
+from spectra.kernels import Kernel, TabulatedKernel, radial
 from spectra.kernels.catalogue import Family, as_kernel
+from spectra.measure import SpectralMeasure, tabulate
 from spectra.table import SpectralTable
 from spectra.verdict import existence
 
-__all__ = ["RadialCovariance", "check_shape", "positive_table", "radial_kernel", "shape_bounds"]
+__all__ = ["RadialCovariance", "check_shape", "elementwise", "positive_table", "radial_kernel",
+           "shape_bounds"]  # fmt: skip
 
 # Bounds of a shape, unless the family has narrower ones.
 _SHAPES = (0.05, 20.0)
+_STEP = 1e-3  # of log w, for the derivative of a given spectrum
 
 
-def radial_kernel(kernel: Any, *, support: float | None = None) -> Kernel:
-    """The radial kernel of a Kernel, entry, name or formula; ``support`` is that of a formula."""
+@lru_cache(maxsize=64)
+def _profile_of(measure: SpectralMeasure) -> TabulatedKernel:
+    density = measure.density or SpectralDensity(None, measure.dim, (), measure.atoms, "given")
+    return TabulatedKernel(tabulate(measure), density)
+
+
+def radial_kernel(kernel: Any, *, support: float | None = None) -> Kernel | TabulatedKernel:
+    """The radial kernel of a Kernel, entry, name, formula (with its support) or measure."""
+    if isinstance(kernel, SpectralMeasure):
+        kernel = kernel.kernel or _profile_of(kernel)
+    if isinstance(kernel, TabulatedKernel):
+        return kernel
     if isinstance(kernel, str) and support is not None:
         kernel = radial(kernel, support=support)
     found = as_kernel(kernel, "a stationary covariance")
@@ -46,7 +60,7 @@ def radial_kernel(kernel: Any, *, support: float | None = None) -> Kernel:
 
 
 @lru_cache(maxsize=64)
-def positive_table(kernel: Kernel, dim: int) -> SpectralTable:
+def positive_table(kernel: Kernel | TabulatedKernel, dim: int) -> SpectralTable:
     """The table of a kernel; a ParameterError if its spectral measure has negative mass."""
     table: SpectralTable = derive(kernel, dim)
     negative = sum(part.mass for part in table.parts if part.sign < 0)
@@ -59,7 +73,6 @@ def positive_table(kernel: Kernel, dim: int) -> SpectralTable:
     return table
 
 
-@final
 @dataclass(frozen=True)
 class RadialCovariance:
     """Values and power spectrum of a radial kernel that is positive definite on R^dim.
@@ -71,7 +84,7 @@ class RadialCovariance:
     array([2.506628, 1.520347])
     """
 
-    kernel: Kernel
+    kernel: Kernel | TabulatedKernel
     dim: int
 
     @classmethod
@@ -112,11 +125,16 @@ class RadialCovariance:
     def power_spectrum_derivative(self, w: ArrayLike) -> FloatArray:
         """The derivative of the power spectrum: -w (2 pi)^(d + 1) mu_(d+2)(w)."""
         w = _positive(w)
+        if isinstance(self.kernel, TabulatedKernel):  # by differences of fourth order in log w
+            s = [self.power_spectrum(w * np.exp(h * _STEP)) for h in (-2, -1, 1, 2)]
+            return np.asarray((s[0] - 8.0 * s[1] + 8.0 * s[2] - s[3]) / (12.0 * _STEP * w))
         density = self._density(self.dim + 2).density(w)
         return np.asarray(-w * (2.0 * np.pi) ** (self.dim + 1) * density)
 
     def _density(self, dim: int) -> SpectralDensity:
-        density: SpectralDensity = spectral_density(self.kernel, dim)
+        kernel: Any = self.kernel
+        given = isinstance(kernel, TabulatedKernel)
+        density: SpectralDensity = kernel.density if given else spectral_density(kernel, dim)
         for radius in {atom.radius for atom in density.atoms}:
             # Atoms of summands may cancel, as those of 1 and -sqrt(z/(1 + z)) at 0.
             atoms = [atom for atom in density.atoms if atom.radius == radius]
@@ -149,7 +167,10 @@ def shape_bounds(family: Family, dim: int | None = None) -> FloatArray:
 
 
 @lru_cache(maxsize=64)
-def _check_definite(kernel: Kernel, dim: int) -> RadialCovariance:
+def _check_definite(kernel: Kernel | TabulatedKernel, dim: int) -> RadialCovariance:
+    if isinstance(kernel, TabulatedKernel):
+        positive_table(kernel, dim)  # raises if it has negative parts
+        return RadialCovariance(kernel, dim)
     definiteness = existence(kernel, dim).positive_definite
     if definiteness is not None and definiteness.answer is False:
         raise ParameterError(
@@ -163,3 +184,32 @@ def _positive(w: ArrayLike) -> FloatArray:
     w = real_array(w, "w")
     # Densities need w > 0; at 1e-60 they equal their limit at 0, and powers of w do not underflow.
     return np.where(w == 0.0, 1e-60, np.abs(w))
+
+
+def elementwise(
+    values: Callable[[FloatArray], FloatArray], derivative: Callable[[FloatArray], FloatArray]
+) -> Callable[[Any], Any]:
+    """Wrap an elementwise numpy function for JAX's ``jit``, ``vmap`` and first-order ``grad``.
+
+    It is evaluated on the host in double precision; the result has the type of the argument.
+    """
+    import jax
+
+    def on_host(function: Callable[[FloatArray], FloatArray], x: Any) -> Any:
+        def evaluate(x: Any) -> Any:
+            array = np.asarray(x)
+            return np.asarray(function(array.astype(float)), dtype=array.dtype)
+
+        shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
+        return jax.pure_callback(evaluate, shape, x, vmap_method="expand_dims")
+
+    @jax.custom_jvp  # type: ignore[untyped-decorator]
+    def call(x: Any) -> Any:
+        return on_host(values, x)
+
+    @call.defjvp  # type: ignore[untyped-decorator]
+    def jvp(primals: Any, tangents: Any) -> Any:
+        (x,), (direction,) = primals, tangents
+        return call(x), on_host(derivative, x) * direction
+
+    return lambda x: call(jax.numpy.asarray(x, dtype=jax.numpy.result_type(x, float)))

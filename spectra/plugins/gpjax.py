@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from spectra.plugins import import_modules
-from spectra.plugins.covariance import RadialCovariance, positive_table
-from spectra.plugins.jax_functions import elementwise
+from spectra.plugins.covariance import RadialCovariance, elementwise, positive_table
 
 __all__ = ["FrequencyDistribution", "StationaryKernel", "kernel_of"]
 

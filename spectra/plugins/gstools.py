@@ -50,13 +50,13 @@ class ExactSpectrum:
     def spectral_rad_ppf(self: Any, u: Any) -> FloatArray:
         """Quantiles of the length of a frequency."""
         (part,) = positive_table(self.kernel, int(self.dim)).parts
-        return np.asarray(part.law.ppf(u) / self.len_rescaled)
+        return part.law.ppf(u) / self.len_rescaled
 
     def spectral_density(self: Any, k: Any) -> FloatArray:
         """The probability density of frequencies of length k on R^d."""
         kernel, length = self.kernel, self.len_rescaled
         power = RadialCovariance.of(kernel, int(self.dim)).power_spectrum(np.asarray(k) * length)
-        return np.asarray(power * (length / (2.0 * np.pi)) ** self.dim / kernel.at_zero)
+        return power * (length / (2.0 * np.pi)) ** self.dim / kernel.at_zero
 
 
 class SpectralModel(ExactSpectrum, _CovModel):  # type: ignore[misc]
@@ -72,7 +72,7 @@ class SpectralModel(ExactSpectrum, _CovModel):  # type: ignore[misc]
     def cor(self, h: Any) -> FloatArray:
         """The correlation k(h) / k(0) at distances h in units of ``len_rescaled``."""
         distance = np.abs(np.asarray(h, dtype=float))
-        return np.asarray(self.kernel(distance) / self.kernel.at_zero)
+        return self.kernel(distance) / self.kernel.at_zero
 
 
 class SumModel(_SumModel):  # type: ignore[misc]
@@ -92,7 +92,7 @@ class SumModel(_SumModel):  # type: ignore[misc]
             p = np.clip((u - start) / weight, 0.0, 1.0)
             lengths = np.where(u >= start, of(model).spectral_rad_ppf(p), lengths)
             start += weight
-        return np.asarray(lengths)
+        return lengths
 
 
 class FamilyModel(SpectralModel):
@@ -135,12 +135,12 @@ class FamilyModel(SpectralModel):
         return self.family.values(z, self._own) / self.family.at_zero(self._own)
 
 
-def cov_model(kernel: Kernel | Family | str, dim: int = 3, **options: Any) -> SpectralModel:
+def cov_model(kernel: Any, dim: int = 3, **options: Any) -> SpectralModel:
     r"""A covariance model of GSTools for a kernel, sampled from its exact spectrum.
 
     Parameters
     ----------
-    kernel : Kernel, Family or str
+    kernel : Kernel, Family, str or SpectralMeasure
         Radial and positive definite on R^dim; a formula in z, or a name in the catalogue.  The
         parameters of a family (:func:`spectra.family`) other than its length and its variance are
         optional arguments of the model, which ``fit_variogram`` fits.

@@ -14,8 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from spectra.plugins import import_modules
-from spectra.plugins.covariance import RadialCovariance
-from spectra.plugins.jax_functions import elementwise
+from spectra.plugins.covariance import RadialCovariance, elementwise
 
 __all__ = ["diag_spectral_density", "hsgp"]
 

@@ -8,7 +8,7 @@ With s the squared scaled distance and :math:`\ell_l` the length scale of column
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,6 @@ __all__ = ["RadialGPKernel"]
 _STEP = 1e-4  # of differences in theta: an error of 1e-8
 
 
-@final
 class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
     """A radial kernel for ``GaussianProcessRegressor`` and ``GaussianProcessClassifier``.
 
@@ -133,9 +132,9 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
             return np.empty((*s.shape, 0))
         derivative = covariance.derivative(s)
         if not self.anisotropic:
-            return np.asarray((-2.0 * derivative * s)[:, :, None])
+            return (-2.0 * derivative * s)[:, :, None]
         squares = (rows[:, None, :] - rows[None, :, :]) ** 2
-        return np.asarray(-2.0 * derivative[:, :, None] * squares)
+        return -2.0 * derivative[:, :, None] * squares
 
     def _lengths(self, dim: int) -> FloatArray:
         lengths = np.asarray(self.length_scale, dtype=float)

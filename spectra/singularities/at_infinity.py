@@ -120,10 +120,7 @@ def _analyse_term(order: Order, c: Expr, phase: Series, frequency: Expr | None) 
 def _analyse_chirp(order: Order, c: Expr, phase: Series) -> PointAnalysis:
     a, q, p = order[0], -order[1], _phase_degree(phase)
     if p in (0, 1):
-        reason = (
-            "whether a wave at infinity allows finite mass if its phase is neither w z nor like "
-            "z^p, p != 1"
-        )
+        reason = "whether a wave with a phase unlike w z and z^p, p != 1, allows finite mass"
         no_limit = (rules.no_limit_requirement(),) if compare(order, CONSTANT) == 0 else ()
         return PointAnalysis(no_limit, (Gap(reason, location=sympy.oo),))
     rate = sympy.expand(phase.terms[0][1] / sympy.I)

@@ -112,13 +112,7 @@ def _vanishes(expr: sympy.Expr, radius: sympy.Expr) -> bool:
 
 
 def unwrap_inverses(expr: sympy.Expr, z: sympy.Expr) -> sympy.Expr:
-    """Write acos(cos(x)) and asin(sin(x)) as the linear functions of x that they are near z.
-
-    Examples
-    --------
-    >>> unwrap_inverses(sympy.acos(sympy.cos(Z)), sympy.Integer(4))
-    -z + 2*pi
-    """
+    """Write acos(cos(x)) and asin(sin(x)) as the linear functions of x that they are near z."""
 
     def unwrap(inverse: sympy.Expr) -> sympy.Expr:
         (wave,) = inverse.args

@@ -41,10 +41,7 @@ def dimension_bound(exponent: sympy.Expr) -> sympy.Expr:
 def unbounded_rule(r: sympy.Expr, singularity: Singularity | None = None) -> PointAnalysis:
     """A kernel that is unbounded at r has finite mass in no dimension."""
     where = "as z goes to infinity" if r is sympy.oo else f"at z = {number_text(r)}"
-    reason = (
-        f"The kernel is unbounded {where}, and a kernel with a finite spectral measure is "
-        "bounded by its mass."
-    )
+    reason = f"The kernel is unbounded {where}; a kernel of finite mass is bounded by its mass."
     if r is sympy.oo and singularity is not None:
         reason += f" It grows like {singularity.term}."
     requirement = Requirement(_ZERO, inclusive=True, reason=reason, singularity=singularity)

@@ -81,12 +81,6 @@ def with_exact_ends(kernel: Kernel) -> tuple[Kernel, tuple[str, ...]]:
 
     The support becomes the exact zero next to it.  Without one in closed form, the formula becomes
     k(z) - k(R).
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import radial
-    >>> with_exact_ends(radial("cos(z)", support=1.5707963267948966))[0].pieces[0].support
-    pi/2
     """
     ends = [(p, _exact_end(p)) for p in kernel.pieces]
     notes = tuple(

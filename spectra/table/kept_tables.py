@@ -21,16 +21,8 @@ from spectra.base.files import atomic_file
 from spectra.errors import ParameterError, TableFileError
 from spectra.table.spectral_table import SpectralTable
 
-__all__ = [
-    "code_digest",
-    "default_cache",
-    "keep_table",
-    "kept_files",
-    "load_by_alias",
-    "load_kept",
-    "remove_kept",
-    "save_alias",
-]
+__all__ = ["code_digest", "default_cache", "keep_table", "kept_files", "load_by_alias",
+           "load_kept", "remove_kept", "save_alias"]  # fmt: skip
 
 _VARIABLE = "SPECTRA_CACHE"
 _OFF = "off"

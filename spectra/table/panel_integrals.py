@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 
 from spectra.base.accuracy import DENSITY, EPS
 from spectra.base.arrays import ComplexArray, FloatArray, IntArray, panel_rule
-from spectra.base.bessel import plane_wave_mean
-from spectra.base.limits import check_time
-from spectra.base.piecewise import Piecewise
-from spectra.base.series import antiderivative
-from spectra.table.plane_wave import (
+from spectra.base.bessel import (
     hankel_amplitude,
     plane_wave_bound,
+    plane_wave_mean,
     plane_wave_rounding,
     smooth_amplitude_start,
 )
+from spectra.base.limits import check_time
+from spectra.base.piecewise import Piecewise
+from spectra.base.series import antiderivative
 
 __all__ = ["CellNodes", "integrate_plane_wave", "integration_nodes", "prepare_cells"]
 

@@ -5,30 +5,23 @@ frequencies of :class:`Group` s, each a law in some columns of the data.  A radi
 group of all columns.  A law has two methods: ``draw(dim, size, rng)``, independent frequencies of
 shape (size, dim), and ``characteristic_function(D)``, E cos(w.D) at differences of shape (..., dim)
 with a bound of its error.  :class:`~spectra.table.radial_law.RadialLaw` is one of uniform
-direction, which a coupling can draw; others, such as that of a truncated l1 distance
-(:mod:`spectra.table.l1_law`), are drawn independently.
+direction, which a coupling can draw.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, final
+from typing import Any, Self
 
 import numpy as np
 
-from spectra.base.arrays import (
-    FloatArray,
-    from_units,
-    frozen_array,
-    to_units,
-)
+from spectra.base.arrays import FloatArray, from_units, frozen_array, to_units
 from spectra.errors import ParameterError
-from spectra.table.points import Points
 from spectra.table.radial_law import RadialLaw
 
-__all__ = ["PHASES", "Group", "Part", "Shifts", "WithError", "error_of_product"]
+__all__ = ["PHASES", "Group", "Part", "Points", "Shifts", "WithError", "error_of_product"]
 
 #: Values, and a bound of their errors.
 WithError = tuple[FloatArray, FloatArray]
@@ -43,7 +36,63 @@ _TAIL_PROBABILITIES = (1e-13, 1e-15)
 _LARGEST_TAIL_EXPONENT = 0.49
 
 
-@final
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Differences D = x - y of shape (..., d), or distances |D| of any shape.
+
+    ``values``: the array; ``axes``: the number of its last axes that belong to one point, 1 for
+    differences and 0 for distances.
+
+    Examples
+    --------
+    >>> points = Points(np.array([[3.0, 4.0], [0.0, 1.0]]), 1)
+    >>> points.shape, points.norms.values
+    ((2,), array([5., 1.]))
+    """
+
+    values: FloatArray
+    axes: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the values of a kernel at the points."""
+        return self.values.shape[: self.values.ndim - self.axes]
+
+    @property
+    def flat(self) -> Self:
+        """The same points along one axis."""
+        return self.moved(lambda v: v.reshape(-1, *v.shape[len(self.shape) :]))
+
+    @property
+    def norms(self) -> Points:
+        """The distances."""
+        return Points(np.linalg.norm(self.values, axis=-1), 0) if self.axes else self
+
+    def checked(self) -> Self:
+        """The points themselves; a ParameterError if one is not finite, or a distance negative."""
+        bad = ~np.isfinite(self.values) | ((self.values < 0.0) & (self.axes == 0))
+        if np.any(bad):
+            raise ParameterError(
+                f"A kernel was asked for at {self.values[bad][0]}: distances must be finite and at "
+                "least 0, and differences finite."
+            )
+        return self
+
+    def moved(self, change: Callable[[FloatArray], FloatArray]) -> Self:
+        """Other points of the same sort, by a function of the array."""
+        return type(self)(change(self.values), self.axes)
+
+    def shifted(self, offset: FloatArray) -> Self:
+        """The points D + offset; distances only for an offset of 0."""
+        return self.moved(lambda v: v + offset) if offset.any() else self
+
+    def and_offsets(self, offsets: FloatArray) -> Self:
+        """The points D + t_j for offsets of shape (J, d), along a new last axis of points."""
+        if not self.axes:  # distances have no shifts
+            return self.moved(lambda z: z[..., None])
+        return self.moved(lambda D: D[..., None, :] + offsets)
+
+
 @dataclass(frozen=True, eq=False)
 class Shifts:
     r"""A weighted sum of shifts of a kernel, and its multiplier a.
@@ -79,7 +128,6 @@ class Shifts:
         return np.full(phases.shape, abs(self.weights[0])), np.asarray(phases)
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Group:
     """A law of frequencies in some columns, each divided by its length.
@@ -161,7 +209,6 @@ class Group:
         return frequencies
 
 
-@final
 @dataclass(frozen=True, eq=False, repr=False)
 class Part:
     r"""A mass, a phase and a distribution of frequencies; with or without shifts.

@@ -10,18 +10,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Self, final
+from functools import cached_property, lru_cache
+from typing import Any, Self
 
 import numpy as np
+from numpy.polynomial import legendre
 from numpy.typing import ArrayLike, NDArray
 
-from spectra.base.accuracy import PROBABILITY, SAME
+from spectra.base.accuracy import NOISE, PROBABILITY, SAME
 from spectra.base.arrays import FloatArray, IntArray, frozen_array, reduce_to_fields
+from spectra.base.bessel import plane_wave_mean
+from spectra.base.fitting import fit
 from spectra.base.numbers import checked_dim, random_source, real_array, whole_number
 from spectra.base.piecewise import Piecewise
-from spectra.errors import ParameterError
+from spectra.errors import AccuracyError, ParameterError
 from spectra.table.fast_quantiles import EvaluateBins, EvaluatePieces, fit_quantiles
 from spectra.table.panel_integrals import (
     CellNodes,
@@ -40,9 +44,10 @@ Seed = np.random.Generator | np.random.SeedSequence | int | None
 _BLOCK = 1 << 13
 # Largest accepted phase w z at the median radius w; cosines lose all digits well below it.
 _MOST_PHASE = 1e100
+# From this number of distances between two powers of 2, waves are interpolated, with this error.
+_MANY, _INTERPOLATION_ERROR = 128, 1e-14
 
 
-@final
 @dataclass(frozen=True, eq=False, repr=False)
 class RadialLaw:
     r"""A probability distribution of a radius w >= 0: discrete, continuous or mixed.
@@ -229,11 +234,45 @@ class RadialLaw:
                 f"median radius {self._median:.3g}. Rescale the distances or the kernel."
             )
         flat = z.ravel()
-        found = [integrate_plane_wave(self.panels, self._cells, dim, flat)]
-        if self.tail is not None:
-            found.append(self.tail.plane_wave_enclosure(dim, flat))
-        value, error = np.sum(found, axis=0)
+        value, error, octaves = np.empty(flat.size), np.empty(flat.size), np.frexp(flat)[1]
+        missing = np.ones(flat.size, dtype=bool)
+        for octave, count in zip(*np.unique(octaves[flat > 0.0], return_counts=True), strict=True):
+            if count < _MANY:
+                continue
+            with suppress(AccuracyError):  # more panels are needed than pay
+                wave = _wave_in_octave(self, dim, int(octave), int(np.log2(count / _MANY)))
+                rows = (octaves == octave) & (flat > 0.0)
+                value[rows], missing[rows] = wave(flat[rows]), False
+                error[rows] = NOISE * wave.errors.max() + _INTERPOLATION_ERROR
+        value[missing], error[missing] = self._plane_wave(dim, flat[missing])
         return value.reshape(z.shape), error.reshape(z.shape)
+
+    def _plane_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The plane wave and its error at distances of shape (n,), without interpolation."""
+        value, error = integrate_plane_wave(self.panels, self._cells, dim, z)
+        if self.tail is not None:
+            tail, tail_error = self.tail.plane_wave_enclosure(dim, z)
+            return value + tail, error + tail_error
+        return value, error
+
+    def plane_wave_slope(self, dim: int, z: FloatArray) -> FloatArray:
+        r"""k'(z)/z for the expected plane wave k in dimension d = dim, and 0 at z = 0.
+
+        It is :math:`-E[w^2 \Omega_{d+2}(w z)]/d` if nodes have all radii; else the derivative of
+        polynomials in log z, with an error of about 1e-11/z^2.
+        """
+        slope = np.zeros(z.shape)
+        radii, weights, left_out = self.nodes(float(z.max(initial=0.0)))
+        if left_out == 0.0:
+            for w, weight in zip(radii, weights, strict=True):
+                slope -= weight * w**2 / dim * plane_wave_mean(dim + 2, w * z)
+            return np.where(z > 0.0, slope, 0.0)
+        octaves = np.frexp(z)[1]
+        for octave in np.unique(octaves[z > 0.0]):
+            rows, wave = (octaves == octave) & (z > 0.0), _wave_in_octave(self, dim, int(octave))
+            series = legendre.legder(wave.series, axis=1) / wave.half_widths[:, None]
+            slope[rows] = Piecewise(wave.charts, series)(z[rows]) / z[rows] ** 2
+        return slope
 
     def nodes(self, z_max: float = 0.0) -> tuple[FloatArray, FloatArray, float]:
         """Radii and weights such that ``sum(weights * f(radii))`` is E f(w), for f = cos(w z).
@@ -310,6 +349,19 @@ class RadialLaw:
             j = near[start : start + _BLOCK]
             w[j] = self.panels.inverse(panel[j], scale[j] * below[j], scale[j] * above[j])
         return w
+
+
+@lru_cache(maxsize=1024)
+def _wave_in_octave(law: RadialLaw, dim: int, octave: int, halvings: int = 12) -> Piecewise:
+    """The plane wave as polynomials in log z, for z from 2^(octave - 1) to 2^octave."""
+
+    def sample(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        value, error = law._plane_wave(dim, np.exp(t.ravel()))
+        return value.reshape(t.shape), error.reshape(t.shape), np.zeros(len(t))
+
+    edges = np.log(2.0) * np.array([octave - 1.0, octave])
+    options: Any = {"tolerance": 0.0, "absolute": _INTERPOLATION_ERROR, "bisections": halvings}
+    return fit(sample, edges, **options)
 
 
 def _probabilities(values: ArrayLike) -> FloatArray:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Self, final
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,8 +21,7 @@ from numpy.typing import ArrayLike
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import format_bound, random_source, real_array, whole_number
 from spectra.errors import DataError, ParameterError
-from spectra.table.parts import PHASES, Group, Part, WithError
-from spectra.table.points import Points
+from spectra.table.parts import PHASES, Group, Part, Points, WithError
 from spectra.table.radial_law import Seed
 from spectra.table.table_file import decode_table, encode_table, read_arrays, write_arrays
 
@@ -34,7 +33,6 @@ _SUM_ROUNDING = 1e-13
 _SAME_SHIFT = 1e-14
 
 
-@final
 @dataclass(frozen=True, eq=False, repr=False)
 class FrequencySample:
     """Random frequencies whose weighted mean of cosines is an unbiased estimate of the kernel.
@@ -63,7 +61,6 @@ class FrequencySample:
         return np.asarray(np.mean(self.weights * np.cos(angles), axis=-1))
 
 
-@final
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SpectralTable:
     """A tabulated spectral measure on R^dim, from which frequencies are drawn.
@@ -215,6 +212,12 @@ class SpectralTable:
         return self.kind == "radial"
 
     @property
+    def has_groups(self) -> bool:
+        """Whether a part depends on separate columns: on groups of them, or the l1 distance."""
+        groups = (g for p in self.parts for g in p.groups)
+        return any(g.columns is not None or not g.is_coupled for g in groups)
+
+    @property
     def mass(self) -> float:
         """The total mass ||mu|| of the measure, or a bound if parts overlap or are shifted."""
         return float(sum(self._part_masses()))
@@ -292,6 +295,11 @@ class SpectralTable:
         """
         return self._expected(differences)[0]
 
+    def slope(self, z: FloatArray) -> FloatArray:
+        """k'(z)/z of the kernel k of a radial table at distances z, and 0 at z = 0."""
+        slopes = (p.sign * p.mass * p.law.plane_wave_slope(self.dim, z) for p in self.parts)
+        return np.asarray(sum(slopes, np.zeros(z.shape)))
+
     def expected_kernel_error(self, differences: ArrayLike | Points) -> FloatArray:
         """Bound of the numerical error of :meth:`expected_kernel`.
 
@@ -330,24 +338,31 @@ class SpectralTable:
         return Points(D, 1)
 
     @cached_property
-    def radial_factors(self) -> dict[Group, SpectralTable]:
-        """Groups of columns in which the table has radial laws, with the tables of their kernels.
+    def unbounded_factors(self) -> list[tuple[Group, SpectralTable, str]]:
+        """Groups of columns with radial laws, the tables of their kernels, and their metric.
 
-        A radial table is its own single factor; of other tables every group has k(0) = 1.
+        None for a kernel that is shifted or on the sphere.  A radial table is its own single
+        factor; of other tables every group has k(0) = 1.
         """
+        if self.sphere or not self.is_symmetric:
+            return []
         if self.is_radial:
-            return {p.groups[0]: self for p in self.parts[:1]}
+            return [(p.groups[0], self, "euclidean") for p in self.parts[:1]]
         made: Any = {"k_zero": 1.0, "u_error": 0.0, "provenance": "one group"}
         groups = dict.fromkeys(g for p in self.parts for g in p.groups if g.is_coupled)
-        return {
-            g: SpectralTable(
-                dim=g.size(self.dim),
-                parts=(Part(1.0, 0.0, 0.0, g.law),),
-                formula=f"the kernel of the columns {g.columns}",
-                **made,
+        return [
+            (
+                g,
+                SpectralTable(
+                    dim=g.size(self.dim),
+                    parts=(Part(1.0, 0.0, 0.0, g.law),),
+                    formula=f"the kernel of the columns {g.columns}",
+                    **made,
+                ),
+                "euclidean",
             )
             for g in groups
-        }
+        ]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to one .npz file at ``path``; :meth:`load` restores it exactly."""

@@ -25,11 +25,9 @@ from numpy.typing import NDArray
 from spectra.base.files import atomic_file
 from spectra.base.piecewise import Piecewise
 from spectra.errors import TableFileError
-from spectra.table.l1_law import TruncatedLaw
 from spectra.table.parts import PHASES, Group, Part, Shifts
 from spectra.table.radial_law import RadialLaw
-from spectra.table.wave_sum import WaveSum
-from spectra.table.wave_tail import WaveTail
+from spectra.table.wave_tail import WaveSum, WaveTail
 
 __all__ = ["Arrays", "decode_table", "encode_table", "read_arrays", "write_arrays"]
 
@@ -42,7 +40,7 @@ _FORMAT = {
     "version": 7,
     "convention": "k(D) = sum over parts of mass * E cos(w.D + phase)",
 }
-_NUMBERS = ("k_zero", "u_error", "bias")
+_NUMBERS, _SHIFTS = ("k_zero", "u_error", "bias"), ("offsets", "weights")
 # Errors from reading a damaged archive, with such damages as an unknown method of compression, a
 # member marked as encrypted, an offset outside the file, or a size larger than the memory.
 _DAMAGE_ERRORS = (
@@ -126,7 +124,16 @@ def encode_table(table: Any) -> tuple[dict[str, Any], Arrays]:
             }
             for g in groups
         ],
-        "parts": [_encode_part(p, index) for p in parts],
+        "parts": [
+            {
+                "mass": float(p.mass),
+                "mass_error": float(p.mass_error),
+                "sign": int(p.sign),
+                "groups": [index[g] for g in p.groups],
+                "shifts": p.shifts and {name: getattr(p.shifts, name).tolist() for name in _SHIFTS},
+            }
+            for p in parts
+        ],
     }
     return header, arrays
 
@@ -144,7 +151,11 @@ def decode_table(
         )
     try:
         laws = [_decode_law(entry, arrays, f"law{i}") for i, entry in enumerate(header["laws"])]
-        groups = [_decode_group(entry, laws) for entry in header["groups"]]
+        groups = [
+            Group(laws[g["law"]], g["columns"] and tuple(g["columns"]), g["lengths"],
+                  float(g["deviation"]))
+            for g in header["groups"]
+        ]  # fmt: skip
         if arrays:
             raise ValueError(f"it holds arrays that belong to no part: {sorted(arrays)}")
         domain = header["domain"]
@@ -154,7 +165,16 @@ def decode_table(
             provenance=str(header["provenance"]),
             domain=np.inf if domain is None else float(domain),
             sphere=bool(header["sphere"]),
-            parts=tuple(_decode_part(entry, groups) for entry in header["parts"]),
+            parts=tuple(
+                Part(
+                    float(p["mass"]),
+                    float(p["mass_error"]),
+                    PHASES[p["sign"]],
+                    tuple(groups[i] for i in p["groups"]),
+                    p["shifts"] and Shifts(**p["shifts"]),
+                )
+                for p in header["parts"]
+            ),
             **{name: float(header[name]) for name in _NUMBERS},
         )
     except (IndexError, KeyError, TypeError, ValueError) as error:
@@ -163,38 +183,8 @@ def decode_table(
         ) from error
 
 
-def _encode_part(part: Part, index: dict[Any, int]) -> dict[str, Any]:
-    """The entry of a part in the header, with the indices of its groups."""
-    return {
-        "mass": float(part.mass),
-        "mass_error": float(part.mass_error),
-        "sign": int(part.sign),
-        "groups": [index[g] for g in part.groups],
-        "shifts": part.shifts
-        and {
-            "offsets": part.shifts.offsets.tolist(),
-            "weights": part.shifts.weights.tolist(),
-        },
-    }
-
-
-def _decode_part(entry: dict[str, Any], groups: list[Group]) -> Part:
-    """The part of an entry in the header."""
-    mass = float(entry["mass"]), float(entry["mass_error"]), PHASES[entry["sign"]]
-    shifts = entry["shifts"] and Shifts(**entry["shifts"])
-    return Part(*mass, tuple(groups[i] for i in entry["groups"]), shifts)
-
-
-def _decode_group(entry: dict[str, Any], laws: list[Any]) -> Group:
-    """The group of an entry in the header."""
-    columns = entry["columns"] and tuple(entry["columns"])
-    return Group(laws[entry["law"]], columns, entry["lengths"], float(entry["deviation"]))
-
-
-def _encode_law(law: RadialLaw | TruncatedLaw, arrays: Arrays, name: str) -> dict[str, Any] | None:
+def _encode_law(law: RadialLaw, arrays: Arrays, name: str) -> dict[str, Any] | None:
     """Add the arrays of a law to ``arrays``; returns an entry for its tail, if it has one."""
-    if isinstance(law, TruncatedLaw):
-        return {"truncated": law.side}
     arrays[f"{name}.charts"], arrays[f"{name}.series"] = law.panels.charts, law.panels.series
     if law.tail is None:
         return None
@@ -207,8 +197,6 @@ def _encode_law(law: RadialLaw | TruncatedLaw, arrays: Arrays, name: str) -> dic
 
 def _decode_law(entry: dict[str, Any] | None, arrays: Arrays, name: str) -> Any:
     """The law with this name and the entry of its tail; removes its arrays from ``arrays``."""
-    if entry is not None and "truncated" in entry:
-        return TruncatedLaw(int(entry["truncated"]))
     panels = Piecewise(arrays.pop(f"{name}.charts"), arrays.pop(f"{name}.series"))
     if entry is None:
         return RadialLaw(panels)

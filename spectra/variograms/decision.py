@@ -9,7 +9,7 @@ import numpy as np
 import sympy
 from mpmath import mp
 
-from spectra.definiteness import is_complete_bernstein, is_completely_monotone
+from spectra.definiteness import is_bernstein
 from spectra.formula import Piece, Z, mpmath_function
 from spectra.kernels import Kernel, radial
 from spectra.singularities import analyse
@@ -84,15 +84,12 @@ def _decide_by_covariance(covariance: Kernel, dim: int) -> Definiteness:
 
 def _prove(gamma: sympy.Expr, dim: int) -> Definiteness | None:
     """A proof if gamma, or gamma minus a bounded variogram, is a Bernstein function of z^2."""
-    if _is_bernstein(gamma):
-        return Definiteness(
-            True,
-            "It is a Bernstein function of z^2 (its slope in z^2 is completely monotone): "
-            "conditionally negative definite in every dimension, by Schoenberg's theorem.",
-            max_dim=math.inf,
-        )
+    if is_bernstein(gamma):
+        text = "It is a Bernstein function of z^2 (its slope in z^2 is completely monotone): "
+        text += "conditionally negative definite in every dimension, by Schoenberg's theorem."
+        return Definiteness(True, text, max_dim=math.inf)
     terms = _terms(gamma)
-    unbounded = [term for term in terms if _is_bernstein(term)]
+    unbounded = [term for term in terms if term.has(Z) and is_bernstein(term)]
     rest = sympy.Add(*(term for term in terms if term not in unbounded))
     sill = mean_at_infinity(rest)
     if not unbounded or rest == 0 or sill is None:
@@ -100,12 +97,8 @@ def _prove(gamma: sympy.Expr, dim: int) -> Definiteness | None:
     bounded = _decide_by_covariance(radial(sill - rest), dim)
     if not bounded.answer:
         return _refute_waves(sill - rest, unbounded, dim)
-    return Definiteness(
-        True,
-        f"{sympy.Add(*unbounded)} is a Bernstein function of z^2, and the rest is a variogram. "
-        f"{bounded.reason}",
-        max_dim=bounded.max_dim,
-    )
+    text = f"{sympy.Add(*unbounded)} is a Bernstein function of z^2, and the rest is a variogram. "
+    return replace(bounded, reason=text + bounded.reason)
 
 
 def _refute_waves(
@@ -119,18 +112,8 @@ def _refute_waves(
     smooth = radial(covariance - sympy.Add(*waves))
     if dim == 1 or not waves or existence(smooth, dim).status is not Status.FINITE:
         return None
-    reason = f"{sympy.Add(*unbounded)} plus a covariance has a spectral measure away from 0, and "
-    text = f"{reason}{sympy.Add(*waves)} has none on R^{dim}."
-    return Definiteness(False, text)
-
-
-def _is_bernstein(gamma: sympy.Expr) -> bool:
-    if not gamma.has(Z):
-        return False
-    if is_complete_bernstein(gamma):
-        return True
-    slope = gamma.diff(Z) / (2 * Z)
-    return any(is_completely_monotone(form) for form in (slope, sympy.expand(slope)))
+    text = f"{sympy.Add(*unbounded)} plus a covariance has a spectral measure away from 0, and "
+    return Definiteness(False, f"{text}{sympy.Add(*waves)} has none on R^{dim}.")
 
 
 def _refute_by_doubling(gamma: sympy.Expr) -> str | None:

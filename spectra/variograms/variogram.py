@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any
 
 import sympy
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +29,6 @@ from spectra.verdict import Definiteness
 __all__ = ["Variogram", "variogram"]
 
 
-@final
 @dataclass(frozen=True)
 class Variogram:
     """A function gamma(z) of the distance; use :func:`variogram` to make one.

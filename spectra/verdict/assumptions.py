@@ -95,8 +95,7 @@ def _analyse_callables(kernel: Kernel) -> LocalAnalysis:
 
 
 _PRODUCT_REASON = (
-    "how smooth {} is, a callable times another function: make one callable of the product and "
-    "state its facts"
+    "how smooth {} is, a callable times a function: state facts about one callable of the product"
 )
 
 

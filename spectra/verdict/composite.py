@@ -13,11 +13,8 @@ and only the decay at infinity matters: profiles with compact support and sums o
 faster than every tilt grows.  For tilts of other profiles no rule is known.
 
 For the l1 distance, sums of truncated distances :math:`(\tau - z)_+` and exponentials have finite
-mass for every number of columns (proof in docs/l1.md).  With a truncated distance they are not
-positive definite in d >= 2: at :math:`w_1 = w_2 = w`, the density of
-:math:`\sum_i c_i (\tau_i - z)_+` in two columns is, for large w, close to
-:math:`-\sum_i c_i \tau_i \cos(\tau_i w) / (2 \pi^2 w^2)`, which changes sign, and that of
-exponentials falls like :math:`w^{-4}`.
+mass for every number of columns; with a truncated distance they are not positive definite in
+d >= 2 (proofs in docs/l1.md).
 """
 
 from __future__ import annotations
@@ -74,27 +71,20 @@ def combine_factors(
             verdict = verdicts[factor, any(term.tilt)]
             cannot_cancel = _is_disjoint(term) and all(map(is_finite, shared))
             if verdict.status is Status.INFINITE and cannot_cancel:
-                return (
-                    Status.INFINITE,
-                    sympy.false,
-                    (
-                        f"If all columns but {_place(factor)} are fixed, the kernel is a "
-                        f"multiple of {factor.profile}, of infinite mass in d = {verdict.dim}, "
-                        "plus terms of finite mass."
-                    ),
+                own = factor.columns
+                place = "those of the factor" if own is None else str(list(own))
+                text = (
+                    f"If all columns but {place} are fixed, the kernel is a multiple of "
+                    f"{factor.profile}, of infinite mass in d = {verdict.dim}, plus terms of "
+                    "finite mass."
                 )
+                return Status.INFINITE, sympy.false, text
     owners = [(term, verdicts[f, any(term.tilt)]) for term in kernel.terms for f in term.factors]
     limited = [(term, v.condition) for term, v in owners if v.status is not Status.FINITE]
     # Two limited factors may cancel, and so may a factor and another one of the same columns.
     condition = limited[0][1] if len(limited) == 1 and _is_disjoint(limited[0][0]) else None
-    return (
-        Status.UNDECIDED,
-        condition,
-        (
-            "The measure of a group is not known to be finite, and the others may cancel what is "
-            "infinite in it."
-        ),
-    )
+    text = "The measure of a group is not known to be finite, or the others may cancel it."
+    return Status.UNDECIDED, condition, text
 
 
 def definiteness_of_composite(
@@ -109,10 +99,10 @@ def definiteness_of_composite(
     weights = [term.weight for term in kernel.terms]
     answers = {factor: verdict.positive_definite.answer for factor, verdict in by_group}
     if min(weights, default=0.0) >= 0.0 and all(answers.values()):
-        return Definiteness(
-            True,
-            "Products and sums (weights >= 0) of positive definite kernels are positive definite.",
+        text = (
+            "Products and sums (weights >= 0) of positive definite kernels are positive definite."
         )
+        return Definiteness(True, text)
     at_zero = [t.weight * prod(f.profile.at_zero for f in t.factors) for t in kernel.terms]
     if sum(at_zero) < -_ROUNDING * sum(map(abs, at_zero)):
         return Definiteness(False, f"k(0) = {kernel.at_zero:.6g} is below 0.")
@@ -121,11 +111,8 @@ def definiteness_of_composite(
         is_positive_at_zero = min(weight, *(f.profile.at_zero for f in factors)) > 0.0
         for factor in factors:
             if answers[factor] is False and is_positive_at_zero:
-                return Definiteness(
-                    False,
-                    f"Where all other columns agree it is a multiple of {factor}, which is not "
-                    "positive definite.",
-                )
+                text = f"Where all other columns agree it is a multiple of {factor}, which is not."
+                return Definiteness(False, text)
     return Definiteness(None, "A weight is below 0, or a factor is not proved positive definite.")
 
 
@@ -167,7 +154,3 @@ def _is_disjoint(term: Term) -> bool:
     if any(f.columns is None for f in term.factors):
         return len(term.factors) == 1
     return len(term.columns) == sum(len(f.columns or ()) for f in term.factors)
-
-
-def _place(factor: Factor) -> str:
-    return "those of the factor" if factor.columns is None else str(list(factor.columns))

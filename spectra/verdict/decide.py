@@ -34,11 +34,6 @@ from spectra.verdict.verdict import Verdict
 
 __all__ = ["existence", "spectral_measure"]
 
-_REASON_IF_FINITE = (
-    "Every singularity at a finite radius is weak enough, the kernel is regular at z = 0, and "
-    "its behaviour at infinity allows a finite measure."
-)
-
 
 @staged(
     "deciding on finite mass",
@@ -134,7 +129,8 @@ def _(kernel: Kernel, dim: int | None, assumptions: Mapping[str, Any], *, tilted
     if any(p.gaps for p in points) and not tilted:
         points, proof_reasons = close_gaps_by_proof(kernel, analysis, points)
         notes = proof_reasons + notes
-    status, condition, reasons, deciding = combine(points, dim, _REASON_IF_FINITE)
+    reason_if_finite = "Every singularity is weak enough, at z = 0, at each radius and at infinity."
+    status, condition, reasons, deciding = combine(points, dim, reason_if_finite)
     stated = tuple(f"Stated, not shown: {name} = {value}." for name, value in facts.items())
     reasons = (*reasons, *changes, *stated, *notes)
     assumed = {**facts, **assumptions}
@@ -203,11 +199,7 @@ def decide_factor(
 
 @decide_factor.register
 def _(
-    metric: L1Metric,
-    factor: Factor,
-    dim: int | None,
-    assumptions: Mapping[str, Any],
-    tilted: bool,
+    metric: L1Metric, factor: Factor, dim: int | None, assumptions: Mapping[str, Any], tilted: bool
 ) -> Verdict:
     kernel, profile = of_factor(factor.profile, metric=metric), factor.profile
     if tilted:

@@ -47,11 +47,8 @@ def definiteness(verdict: Any) -> Definiteness:
         text = "a positive measure" if positive else "a measure with parts of both signs"
         return Definiteness(positive or None, f"It is given by {text}.")
     if verdict.condition == sympy.false:
-        return Definiteness(
-            False,
-            "A continuous positive definite kernel has finite mass; this one has it for no d.",
-            0,
-        )
+        text = "A continuous positive definite kernel has finite mass; this one has it for no d."
+        return Definiteness(False, text, 0)
     proof = _prove_in_time(kernel, analysis)
     if proof is not None:
         largest, reason, is_exact = _make_exact(proof, verdict.condition, analysis)
@@ -65,10 +62,8 @@ def definiteness(verdict: Any) -> Definiteness:
         if refutation is not None:
             return Definiteness(False, refutation, 0)
     if verdict.status is Status.INFINITE:
-        return Definiteness(
-            False,
-            "A continuous positive definite kernel has the finite mass k(0), this one has not.",
-        )
+        text = "A continuous positive definite kernel has the finite mass k(0), this one has not."
+        return Definiteness(False, text)
     if dim is None:
         if verdict.condition in (None, sympy.true):
             return Definiteness(None, "No rule that holds in every dimension decides it.")

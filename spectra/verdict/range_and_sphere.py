@@ -79,18 +79,14 @@ def verdict_on_range(
     if z_max is None:
         if not kernel.is_zonal:
             raise ParameterError(
-                "Give z_max, the largest distance in the data: only a kernel on the unit "
-                "sphere has a range of its own, [0, 2]."
+                "Give z_max, the largest distance in the data (2 for a kernel on the sphere)."
             )
         z_max = 2
     end = exact_parameter("z_max", z_max)
     if not end.is_positive:
         raise ParameterError(f"z_max is a distance and must be positive, and {z_max} is not.")
     points = _points_up_to(end, _restrict_to(kernel, analysis, end), on_sphere=False)
-    reason = (
-        f"Every singularity on [0, {end}] is weak enough, and the kernel can be cut off "
-        "smoothly beyond."
-    )
+    reason = f"Every singularity on [0, {end}] is weak enough; beyond it the kernel can be cut off."
     return RegionVerdict(*combine(points, dim, reason), f"distances up to {end}", dim)
 
 

@@ -82,9 +82,8 @@ class SphereCoefficients:
 
     def __repr__(self) -> str:
         return (
-            f"SphereCoefficients of degrees 0 to {self.values.size - 1} in d = {self.dim}: "
-            f"mass {self.mass:.6g}, at most {self.tail_bound:.2g} beyond; "
-            f"nonnegative: {self.nonnegative}"
+            f"SphereCoefficients to degree {self.values.size - 1} in d = {self.dim}, mass "
+            f"{self.mass:.6g} and at most {self.tail_bound:.2g}; nonnegative: {self.nonnegative}"
         )
 
     @property
@@ -218,9 +217,8 @@ def _coefficients(kernel: Kernel, dim: int, degree: int) -> tuple[list[mpf], lis
                 break
         if max(change) > _LARGEST_CHANGE * size:
             raise AccuracyError(
-                f"The Gegenbauer integrals of {kernel} in d = {dim} differ by "
-                f"{mp.nstr(max(change), 3)} between two rules: the formula is too rough on "
-                "the sphere, or the degree too high."
+                f"Two rules for the Gegenbauer integrals of {kernel} in d = {dim} differ by "
+                f"{mp.nstr(max(change), 3)}: the formula is too rough, or the degree too high."
             )
         # Since |P_n| <= 1, the rounding errors do not grow with the degree.
         rounding_error = mpf(10) ** (4 - digits) * (1 + abs(current[0]))

@@ -124,13 +124,7 @@ def check_condition(status: Status, condition: sympy.Basic | None, dim: int | No
 
 
 def in_words(condition: sympy.Basic) -> str:
-    """A condition on d in words.
-
-    Examples
-    --------
-    >>> in_words(sympy.Eq(sympy.Symbol("a"), 2) & (sympy.Symbol("p") + 1 > D))
-    'a = 2 and d < p + 1'
-    """
+    """A condition on d in words."""
     if condition in (sympy.true, sympy.false):
         return "every d" if condition else "no d"
     if isinstance(condition, sympy.And | sympy.Or):

@@ -10,23 +10,21 @@ from typing import Any
 
 import sympy
 
-from spectra.base.limits import staged
+from spectra.base.limits import limit_in_force, staged
 from spectra.base.numbers import checked_dim
 from spectra.density import spectral_density
-from spectra.errors import InfiniteMassError, ParameterError, UndecidedError
+from spectra.errors import InfiniteMassError, ParameterError, TimeLimitError, UndecidedError
 from spectra.kernels.composite import Factor
 from spectra.kernels.kernel import Kernel
 from spectra.measure import SpectralMeasure, measure_of
 from spectra.singularities.results import LocalAnalysis, Singularity
 from spectra.verdict.positive_definite import definiteness
-from spectra.verdict.range_and_sphere import (
-    decide_on_sphere,
-    verdict_on_range,
-    verdict_on_sphere,
-)
+from spectra.verdict.range_and_sphere import decide_on_sphere, verdict_on_range, verdict_on_sphere
 from spectra.verdict.status import Definiteness, RegionVerdict, Status, check_condition, in_words
 
-__all__ = ["Verdict"]
+__all__ = ["Verdict", "as_data", "as_text"]
+
+_ANSWER = {True: "yes", False: "no", None: "not settled"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,10 +82,8 @@ class Verdict:
     @property
     def _answer(self) -> str:
         """The answer in a phrase."""
-        if self.dim is None and self.condition == sympy.true:
-            return "its spectral measure has finite mass in every dimension d"
-        if self.dim is None and self.condition == sympy.false:
-            return "its spectral measure has infinite mass in every dimension d"
+        if self.dim is None and self.condition in (sympy.true, sympy.false):
+            return f"its spectral measure has {self.status.value} mass in every dimension d"
         if self.dim is None and self.condition is not None:
             return f"its spectral measure has finite mass exactly for {self.condition}"
         where = "" if self.dim is None else f" in d = {self.dim}"
@@ -118,9 +114,8 @@ class Verdict:
 
         None for other kernels, and in d = 1.  :meth:`on_sphere` computes coefficients too.
         """
-        if not isinstance(self.kernel, Kernel) or not self.kernel.is_zonal or self.dim == 1:
+        if self.analysis is None or not self.kernel.is_zonal or self.dim == 1:
             return None
-        assert self.analysis is not None  # every radial kernel has one
         return decide_on_sphere(self.kernel, self.analysis, self.dim)
 
     def _alternatives(self) -> list[str]:
@@ -146,11 +141,7 @@ class Verdict:
             "singularities": [s.as_dict() for s in self.singularities],
             "assumed": {name: str(value) for name, value in self.assumed.items()},
             "groups": [
-                {
-                    "columns": f.columns and list(f.columns),
-                    "lengths": list(f.lengths),
-                    **v.as_dict(),
-                }
+                {"columns": f.columns and list(f.columns), "lengths": list(f.lengths)} | v.as_dict()
                 for f, v in self.by_group
             ],
             "sphere": None if self.sphere is None else _region_data(self.sphere),
@@ -172,14 +163,11 @@ class Verdict:
         ParameterError
             If the verdict is for every dimension, or the kernel is not radial.
         """
-        kernel = self._radial_kernel("a real measure")
+        kernel, analysis = self._radial("a real measure")
         if self.dim is None:
-            raise ParameterError(
-                "A measure needs a dimension d, and this verdict is for every d: ask "
-                "existence(kernel, dim=...)."
-            )
+            raise ParameterError("A measure needs a dimension: ask existence(kernel, dim=...).")
         self.raise_unless_finite()
-        at_zero = None if self.analysis is None else self.analysis.origin.limit
+        at_zero = analysis.origin.limit
         if at_zero and float(at_zero) in (0.0, math.inf, -math.inf):
             raise ParameterError(
                 f"k(0) = {sympy.sstr(at_zero.evalf(3))} is beyond double precision: divide the "
@@ -191,11 +179,11 @@ class Verdict:
         """Raise an InfiniteMassError or UndecidedError if the verdict is not FINITE."""
         if self.status is Status.FINITE:
             return
-        error = InfiniteMassError if self.status is Status.INFINITE else UndecidedError
+        is_infinite = self.status is Status.INFINITE
         if not isinstance(self.kernel, Kernel):
-            raise error(f"{self}")
+            raise (InfiniteMassError if is_infinite else UndecidedError)(str(self))
         answer = f"{self.kernel}: {self._headline}. {' '.join(self.reasons[:1])}"
-        if error is InfiniteMassError:
+        if is_infinite:
             raise InfiniteMassError(
                 f"{answer} No positive decomposition exists on R^d.",
                 in_python="Ask on_domain(z_max) whether one exists on the range of your data, and "
@@ -212,10 +200,10 @@ class Verdict:
             "finite measure for the distances of your data is made by 'spectra design'.",
         )
 
-    def _radial_kernel(self, purpose: str) -> Kernel:
-        """The kernel; ParameterError, which names the purpose, if it is not radial."""
-        if isinstance(self.kernel, Kernel):
-            return self.kernel
+    def _radial(self, purpose: str) -> tuple[Kernel, LocalAnalysis]:
+        """Kernel and analysis; ParameterError, which names the purpose, if it is not radial."""
+        if isinstance(self.kernel, Kernel) and self.analysis is not None:
+            return self.kernel, self.analysis
         raise ParameterError(
             f"{self.kernel} is a function of x - y, not of |x - y|, and {purpose} needs a radial "
             f"kernel: take that of each group or term. derive(kernel, dim) tabulates its measure."
@@ -247,10 +235,9 @@ class Verdict:
         |z - R|^s at 0 < R < 2 needs s > (d - 2)/2.  At z = 0 and at the antipode z = 2, every s > 0
         is allowed.  For a positive definite kernel, the absolute terms add up to k(0).
         """
-        kernel = self._radial_kernel("a verdict on the sphere")
-        assert self.analysis is not None  # every radial kernel has one
+        kernel, analysis = self._radial("a verdict on the sphere")
         dim = checked_dim(self.dim if dim is None else dim, least=2)
-        return verdict_on_sphere(kernel, self.analysis, dim, degree)
+        return verdict_on_sphere(kernel, analysis, dim, degree)
 
     @staged("deciding on a range of distances")
     def on_domain(self, z_max: float | sympy.Expr | None = None) -> RegionVerdict:
@@ -261,12 +248,44 @@ class Verdict:
         z_max : number, optional
             The largest distance of two points of the data; 2 for a zonal kernel by default.
         """
-        kernel = self._radial_kernel("a verdict on a range of distances")
-        assert self.analysis is not None  # every radial kernel has one
-        return verdict_on_range(kernel, self.analysis, self.dim, z_max)
+        kernel, analysis = self._radial("a verdict on a range of distances")
+        return verdict_on_range(kernel, analysis, self.dim, z_max)
 
 
 def _region_data(region: RegionVerdict) -> dict[str, Any]:
     """The answer for a region as plain data."""
     condition = None if region.condition is None else str(region.condition)
     return {"status": region.status.name, "condition": condition, "reasons": list(region.reasons)}
+
+
+def as_text(verdict: Verdict) -> str:
+    """The verdict as lines of text: the answer, the reasons, and positive definiteness."""
+    lines = [str(verdict)]
+    if verdict.dim is not None and verdict.condition is not None:
+        lines.append(f"  For which d the mass is finite: {in_words(verdict.condition)}.")
+    where = "for every d" if verdict.dim is None else f"in d = {verdict.dim}"
+    definite = _definiteness_in_time(verdict)
+    lines.append(f"  Positive definite {where}: {_ANSWER[definite.answer]}. {definite.reason}")
+    return "\n".join(lines)
+
+
+def as_data(verdict: Verdict) -> dict[str, Any]:
+    """``verdict.as_dict()`` with positive definiteness, for JSON."""
+    definite = _definiteness_in_time(verdict)
+    largest = definite.max_dim
+    data = verdict.as_dict()
+    data["positive_definite"] = {
+        "answer": definite.answer,
+        "reason": definite.reason,
+        "max_dim": "infinity" if largest == math.inf else largest,
+    }
+    return data
+
+
+def _definiteness_in_time(verdict: Verdict) -> Definiteness:
+    """Decide positive definiteness, unless the spectral masses take longer than the time limit."""
+    try:
+        return verdict.positive_definite
+    except TimeLimitError:
+        reason = f"masses: not computed within {limit_in_force():g} s (more with --time-limit)."
+        return Definiteness(None, reason)

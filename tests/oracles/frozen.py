@@ -6,12 +6,13 @@ says what another answer has lost: a kernel that had an answer is refused, two v
 than their errors, or an error is larger than before and than the accuracy that is promised.
 
 ``python -m tests.oracles.frozen > FILE`` asks everything again, prints what is worse to stderr, and
-writes the new answers to FILE.
+writes the new answers to FILE.  To ask for another formula, add a line with its name and stage.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -24,11 +25,10 @@ import numpy as np
 from spectra.base.limits import time_limit
 from spectra.density import spectral_density
 from spectra.errors import SpectraError
-from spectra.kernels.kernel import Kernel
+from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.measure.tabulation import tabulate
 from spectra.verdict import existence
 from tests.oracles.kernels.problems import PROBLEMS
-from tests.oracles.kernels.typed_formulas import TYPED, typed_kernel
 
 DIMS = (1, 3, 16, 64)
 STAGES = ("verdict", "density", "masses", "table")
@@ -40,8 +40,7 @@ SECONDS = 8
 
 def names() -> list[str]:
     """Every kernel by its name: an id of the problems, or a formula with its support."""
-    typed = [text if end is None else f"{text} on z <= {end}" for text, _, end in TYPED]
-    return [*PROBLEMS, *typed]
+    return list(dict.fromkeys([*PROBLEMS, *(name for _, name, _ in frozen())]))
 
 
 @cache
@@ -49,7 +48,10 @@ def kernel(name: str) -> Kernel:
     """The kernel of a name."""
     if name in PROBLEMS:
         return PROBLEMS[name].kernel
-    return typed_kernel(*dict(zip(names()[len(PROBLEMS) :], TYPED, strict=True))[name])
+    formula, _, support = name.partition(" on z <= ")
+    if re.search(r"\bu\b", formula):
+        return zonal(formula)
+    return radial(formula, support=int(support) if support else None)
 
 
 def radii(dim: int) -> np.ndarray[Any, np.dtype[np.float64]]:

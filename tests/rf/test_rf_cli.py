@@ -8,13 +8,15 @@ import pytest
 
 from rf.cli.parser import main
 from rf.papers.datasets import DATA_VARIABLE
-from rf.papers.experiments import EXPERIMENTS, tables
-from rf.papers.experiments.approximation import relative_error
+from rf.papers.experiments.experiment import Cell, Experiment
 from rf.papers.experiments.ledger import Ledger
-from rf.papers.experiments.tables import Cell, Experiment
+from rf.papers.experiments.measures import relative_error
+from rf.papers.experiments.report import table_lines
+from rf.papers.published import EXPERIMENTS
 from spectra.errors import DataError, TimeLimitError
 
 DELTA = "exp(-z**2/2) - exp(-z**2/200)"
+ASYMMETRIC = ["digits", "--kernel", "shift_gaussian(r=1/50, sigma=1)"]
 
 
 @pytest.fixture
@@ -54,6 +56,18 @@ def test_errors_of_couplings_on_bundled_data(capsys, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.filterwarnings("ignore::rf.features.ask.DroppedPartWarning")
+def test_errors_of_an_asymmetric_kernel_are_those_of_the_published_features_too(capsys):
+    options = ["--columns", "16", "256", "--runs", "2", "--rows", "30"]
+    assert main(["approximate", *ASYMMETRIC, *options]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "+-" in line]
+    rows = {line[:23].strip(): line[23:].split() for line in lines}
+    assert list(rows) == ["auto", "AsKRFF", "AsKRFF, fitted masses"]
+    for cells in rows.values():
+        few, many = (float(cell.partition("+-")[0]) for cell in cells)
+        assert 0.0 < many < few < 2.0
+
+
 def test_a_refused_cell_says_why_and_the_others_stay(monkeypatch, capsys):
     def measured(features, X, exact):
         if features.coupling == "shared" and features.n_components == 16:
@@ -85,15 +99,15 @@ def test_a_saved_table_stands_for_its_kernel(capsys, tmp_path):
 
 
 def test_an_interrupted_experiment_goes_on_where_it_was(two_cells, tmp_path, capsys):
-    path = tmp_path / "results.jsonl"
+    path, folder = tmp_path / "gorf-errors.jsonl", ["--folder", str(tmp_path)]
     two_cells["stop"] = True
-    assert main(["reproduce", "gorf-errors", "--out", str(path), "--runs", "3"]) == 130
+    assert main(["reproduce", "gorf-errors", *folder, "--runs", "3"]) == 130
     assert len(path.read_text().splitlines()) == 1
     # An interruption in the middle of a line loses this line alone.
     with path.open("a") as file:
         file.write('{"cell": ["group", "GO')
     two_cells["stop"] = False
-    assert main(["reproduce", "gorf-errors", "--out", str(path), "--runs", "3"]) == 0
+    assert main(["reproduce", "gorf-errors", *folder, "--runs", "3"]) == 0
     assert two_cells["calls"] == 2
     assert [json.loads(line)["values"] for line in path.read_text().splitlines()] == [
         [1.0, 0.5],
@@ -104,7 +118,7 @@ def test_an_interrupted_experiment_goes_on_where_it_was(two_cells, tmp_path, cap
     assert "1.0000 (0.2500)" in printed.out
     assert "(4.0000)" in printed.out
     # Other numbers of runs are other results.
-    assert main(["reproduce", "gorf-errors", "--out", str(path), "--runs", "4"]) == 0
+    assert main(["reproduce", "gorf-errors", *folder, "--runs", "4"]) == 0
     assert two_cells["calls"] == 4
 
 
@@ -127,18 +141,18 @@ def test_all_tables_go_to_a_folder_with_their_numbers_and_go_on_from_it(
     assert two_cells["calls"] == 2
     # A quick look is one run of the first column.
     capsys.readouterr()
-    assert main(["reproduce", "all", "--quick"]) == 0
+    quick = ["--folder", str(tmp_path / "quick")]
+    assert main(["reproduce", "all", "--quick", *quick]) == 0
     assert two_cells["calls"] == 3
     printed = capsys.readouterr()
     assert "s=2" not in printed.out
     assert "[1/1]" in printed.err
     capsys.readouterr()
-    assert main(["reproduce", "gorf-errors", "--column", "s=2", "--runs", "3"]) == 0
+    saved = ["--folder", str(folder)]
+    assert main(["reproduce", "gorf-errors", "--column", "s=2", "--runs", "3", *saved]) == 0
     assert "s=1" not in capsys.readouterr().out
     assert main(["reproduce", "gorf-errors", "--only", "title", "--column", "s=9"]) != 0
     assert "has a column 's=9'" in capsys.readouterr().err
-    assert main(["reproduce", "all", "--out", str(tmp_path / "one")]) != 0
-    assert "--folder" in capsys.readouterr().err
 
 
 def test_a_file_of_something_else_is_left_alone(tmp_path):
@@ -154,7 +168,7 @@ def test_every_table_names_each_cell_once_and_its_columns():
         cells = experiment.cells()
         keys = [json.dumps(cell.key(1)) for cell in cells]
         assert len(set(keys)) == len(keys) > 10
-        text = "\n".join(tables.table_lines(cells, Ledger(None), runs=1))
+        text = "\n".join(table_lines(cells, Ledger(None), runs=1))
         assert all(cell.method in text and cell.column in text for cell in cells)
 
 
@@ -178,7 +192,8 @@ def test_a_refusal_is_one_explained_line(capsys):
         (["digits", "--kernel", "gaussian", "--columns", "8", "--runs", "0"], "--runs"),
         (["digits", "--kernel", "gaussian", "--columns", "8", "--plot", "a.xyz"], "a.xyz"),
         (["digits", "--kernel", "missing.npz", "--columns", "8"], "missing.npz"),
-        (["digits", "--kernel", "shift_gaussian", "--columns", "8"], "asymmetric"),
+        ([*ASYMMETRIC, "--columns", "8", "--coupling", "iid"], "--coupling"),
+        (["digits", "--kernel", "(gaussian).on([0])", "--columns", "8"], "not radial"),
     ):
         assert main(["approximate", *arguments]) == 2
         printed = capsys.readouterr()

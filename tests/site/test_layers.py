@@ -14,7 +14,7 @@ from tests.tools.files import ROOT, summaries
 # From bottom to top; what stands in one line does not import one another.
 LAYERS = {
     "spectra": """errors; base; formula; kernels; singularities table; definiteness; density;
-        measure; verdict; derivation; designs; variograms plugins; cli; __main__""",
+        measure; verdict; derivation; designs spectral_input; variograms plugins; cli; __main__""",
     "rf": """inputs; feature_maps; sampling; variance; schemes; dot_product; features;
         krein fields two_sample plugins; kriging papers; cli explore; __main__""",
 }

@@ -92,7 +92,7 @@ def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path: Path) -
 
 
 #: Pages whose Python is a whole, from its imports on; that of the others is cut to what matters.
-WHOLE = ("asymmetric", "groups", "kernels", "sampler", "signed", "start", "two-sample")
+WHOLE = ("asymmetric", "groups", "kernels", "sampler", "signed", "spectra", "start", "two-sample")
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, final
 
@@ -10,8 +11,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from rf.dot_product import draw_pivots
 from rf.papers.baselines.base import Baseline, kernel_matrix
-from spectra.base.arrays import FloatArray
+from spectra.base.arrays import FloatArray, IntArray
 from spectra.errors import ParameterError
 
 __all__ = ["IndefiniteNystroem"]
@@ -48,9 +50,10 @@ class IndefiniteNystroem(Baseline):
         Gaussian kernel exp(-|x - y|^2 / d).
     n_components : int, default=100
         Number of landmarks and of columns, at most the number of rows.
-    landmarks : {"uniform", "leverage"}, default="uniform"
+    landmarks : {"uniform", "leverage", "cholesky"}, default="uniform"
         Drawn without replacement, uniformly or in proportion to approximate ridge leverage
-        scores, the diagonal of |K| (|K| + r I)^-1, r = ridge times the largest eigenvalue.
+        scores, the diagonal of |K| (|K| + r I)^-1, r = ridge times the largest eigenvalue; or by
+        randomly pivoted Cholesky, for a positive definite kernel.
     ridge : float, default=1e-3
         Ridge of the leverage scores, relative to the largest eigenvalue.
     random_state : int, RandomState instance or None, default=None
@@ -80,14 +83,14 @@ class IndefiniteNystroem(Baseline):
     kernel: Any = None
     _: KW_ONLY
     n_components: int = 100
-    landmarks: Literal["uniform", "leverage"] = "uniform"
+    landmarks: Literal["uniform", "leverage", "cholesky"] = "uniform"
     ridge: float = 1e-3
     random_state: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernel": [callable, HasMethods(["gram"]), None],
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "landmarks": [StrOptions({"uniform", "leverage"})],
+        "landmarks": [StrOptions({"uniform", "leverage", "cholesky"})],
         "ridge": [Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
     }
@@ -101,11 +104,19 @@ class IndefiniteNystroem(Baseline):
             pilots = random.choice(X.shape[0], size=n_others, replace=False)
             probabilities = self.leverage_scores(X, X[pilots])
         chosen = random.choice(X.shape[0], size=count, replace=False, p=probabilities)
+        if self.landmarks == "cholesky":
+            rng = np.random.default_rng(random.randint(2**31))
+            columns = partial(self._kernel_columns, X)
+            diagonal = np.array([kernel_matrix(self.kernel, x, x)[0, 0] for x in X[:, None]])
+            chosen = draw_pivots(columns, diagonal, count, rng)[0]
         self.landmarks_ = X[chosen]
         others = random.choice(X.shape[0], size=n_others, replace=False)
         self._map, signature = self._factor(self.landmarks_, X[others])
         self.rank_ = int(np.count_nonzero(np.any(self._map != 0, axis=0)))
         return signature
+
+    def _kernel_columns(self, X: FloatArray, pivots: IntArray) -> FloatArray:
+        return kernel_matrix(self.kernel, X, X[pivots])
 
     def _factor(self, rows: FloatArray, others: FloatArray) -> tuple[FloatArray, FloatArray]:
         """V |lambda|^(-1/2), with 0 in place of columns left out, and the signs of lambda."""

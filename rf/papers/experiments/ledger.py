@@ -14,20 +14,11 @@ __all__ = ["Ledger"]
 
 @final
 class Ledger:
-    """Finished cells of an experiment in a file of JSON lines, or in memory only.
+    """Finished cells of an experiment in a file of JSON lines, or in memory only (None).
 
     Each cell is on disk before the next one begins.  An incomplete last line, left by an
-    interruption, is dropped when the file is opened again.
-
-    Parameters
-    ----------
-    path : path or None
-        A file to continue or to create; None keeps the cells in memory only.
-
-    Raises
-    ------
-    DataError
-        If the file contains anything but results.
+    interruption, is dropped when the file is opened again.  A file with anything but results
+    raises a DataError.
 
     Examples
     --------

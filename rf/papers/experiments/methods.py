@@ -1,8 +1,9 @@
 """The kernels of the papers, and methods by the names of rows in their tables.
 
-GRFF and GORF of a polynomial kernel are the published, biased ones.  GORF of the delta-Gaussian
-kernel exp(-z^2/2) - exp(-z^2/200) has orthogonal blocks within each sign, which agrees with the
-published numbers; "GORF, Algorithm 1" makes the frequencies of both signs orthogonal.
+GRFF and GORF of a polynomial kernel are those of Luo's public code, which are biased; of other
+kernels they draw the exact measure.  "GORF, Algorithm 1" draws the directions of both signs from
+one truncated Haar matrix, as the paper states; "GORF, blocks in signs" has orthogonal blocks within
+each sign, which agrees with the published errors of the delta-Gaussian kernel.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from rf.papers.baselines import (
     TensorizedRandomProjection,
     TensorSketch,
 )
-from rf.papers.baselines.dot_product.power_series import spherical_polynomial
+from rf.papers.baselines.dot_product import spherical_polynomial
+from rf.papers.experiments.experiment import SPECTRA
 from spectra.base.arrays import FloatArray
 from spectra.base.fitting import interpolate
 from spectra.errors import ParameterError
@@ -33,9 +35,10 @@ from spectra.errors import ParameterError
 __all__ = [
     "DELTA_GAUSSIAN",
     "GAUSSIAN",
+    "GORF",
+    "GORF_BLOCKS",
     "LINEAR_POLYNOMIAL",
     "NEAR_GAUSSIANS",
-    "SCHEMES",
     "SQUARED_POLYNOMIAL",
     "PaperKernel",
     "columns_of",
@@ -43,22 +46,14 @@ __all__ = [
     "mean_gram",
 ]
 
-# Largest radius of the grid, well above the first negative values, at w = 69 for d = 256.
-_GRID_REACH = 400.0
 # Interpolation error of a mean kernel, far below every bias in the tables.
 _MEAN_ERROR = 1e-5
 # Largest distance on the unit sphere.
 _MAX_DISTANCE = 2.0
 
-_OURS = "ours (auto, stratified, optimal)"
-#: Row of the delta-Gaussian tables -> coupling, radii, allocation of SpectralFeatures.
-SCHEMES = {
-    "GRFF": ("iid", "iid", "equal"),
-    "GORF": ("orthogonal", "iid", "equal"),
-    "GORF, Algorithm 1": ("haar", "iid", "equal"),
-    "shared, equal split": ("shared", "iid", "equal"),
-    _OURS: ("auto", "stratified", "optimal"),
-}
+GORF, GORF_BLOCKS = "GORF, Algorithm 1", "GORF, blocks in signs"
+# Methods that draw the exact measure -> coupling of SpectralFeatures.
+_COUPLINGS = {"GRFF": "iid", GORF: "haar", GORF_BLOCKS: "orthogonal"}
 
 
 @final
@@ -74,12 +69,20 @@ class PaperKernel:
     >>> DELTA_GAUSSIAN.gram(np.eye(2)).round(4)
     array([[ 0.    , -0.6222],
            [-0.6222,  0.    ]])
+    >>> PaperKernel.polynomial(2, 3).text
+    '((1 + u)/2)**3'
     """
 
     name: str
     text: str
     power: tuple[float, int] | None = None
     length: float = 10.0
+
+    @classmethod
+    def polynomial(cls, a: int, p: int) -> PaperKernel:
+        """(1 - z^2/a^2)^p for a = 2 or 3."""
+        base = {2: "((1 + u)/2)", 3: "((7 + 2*u)/9)"}[a]
+        return cls(f"polynomial a={a} p={p}", f"{base}**{p}", (float(a), p))
 
     def __call__(self, z: FloatArray) -> FloatArray:
         """The kernel k(z) at distances z."""
@@ -94,52 +97,43 @@ class PaperKernel:
         return self(cdist(X, X if Y is None else Y))
 
 
-LINEAR_POLYNOMIAL = PaperKernel("polynomial", "(7 + 2*u)/9", (3.0, 1))
-SQUARED_POLYNOMIAL = PaperKernel("squared polynomial", "((1 + u)/2)**2", (2.0, 2))
+LINEAR_POLYNOMIAL = PaperKernel.polynomial(3, 1)
+SQUARED_POLYNOMIAL = PaperKernel.polynomial(2, 2)
 DELTA_GAUSSIAN = PaperKernel("delta-Gaussian", "exp(-z**2/2) - exp(-z**2/200)")
 GAUSSIAN = PaperKernel("Gaussian", "exp(-z**2/2)", length=0.0)
 NEAR_GAUSSIANS = PaperKernel("near Gaussians", "exp(-z**2/2) - exp(-z**2/8)", length=2.0)
 
 
 def columns_of(s: int, method: str, *, equal: bool) -> int:
-    """Columns for s frequencies of each sign: 4s for GRFF, GORF, ours or if ``equal``, else s.
-
-    Examples
-    --------
-    >>> columns_of(8, "GORF", equal=False), columns_of(8, "RM", equal=False)
-    (32, 8)
-    """
-    return 4 * s if equal or method in SCHEMES or method == "ours" else s
+    """Columns for s frequencies of each sign: 4s for GRFF and GORF, or if ``equal``, else s."""
+    return 4 * s if equal or method in (*_COUPLINGS, SPECTRA) else s
 
 
 def make_features(kernel: PaperKernel, method: str, columns: int, seed: int) -> Any:
-    """Features of a kernel by the name of a method, not fitted, with at most ``columns`` columns.
-
-    Examples
-    --------
-    >>> make_features(LINEAR_POLYNOMIAL, "GORF", 32, 0).fit_transform(np.eye(16)).shape
-    (16, 32)
-    """
+    """Features by the name of a method, not fitted, with at most ``columns`` columns."""
     options: dict[str, Any] = {"n_components": columns, "random_state": seed}
-    if method == "DIGMM":
-        return DIGMM(kernel.gram, **options)
+    if method in ("DIGMM", "SRF"):
+        if method == "DIGMM":
+            return DIGMM(kernel.gram, **options)
+        at_zero = float(kernel(np.zeros(1))[0])
+        return SphericalRandomFeatures(kernel, offset=0.0 if at_zero > 0.0 else 1.0, **options)
     if method.startswith("Nystroem"):
         landmarks: Any = "leverage" if method.endswith("leverage") else "uniform"
         return IndefiniteNystroem(kernel.gram, landmarks=landmarks, **options)
-    if method == "ours" or (kernel.power is None and method in SCHEMES):
-        coupling, radii, allocation = SCHEMES.get(method, SCHEMES[_OURS])
-        return SpectralFeatures(
-            kernel.text,
-            coupling=coupling,
-            radii=radii,
-            allocation=allocation,
-            mixed_signature="ignore",
-            **options,
-        )
-    name = method.partition(",")[0]
-    if kernel.power is None or name not in _POLYNOMIAL_FEATURES:
+    if method == SPECTRA:
+        return SpectralFeatures(kernel.text, mixed_signature="ignore", **options)
+    if kernel.power is not None and method in _POLYNOMIAL_FEATURES:
+        return _POLYNOMIAL_FEATURES[method](kernel, *kernel.power, options)
+    if kernel.power is not None or method not in _COUPLINGS:
         raise ParameterError(f"{method} does not support the kernel {kernel.name}.")
-    return _POLYNOMIAL_FEATURES[name](kernel, *kernel.power, options)
+    return SpectralFeatures(
+        kernel.text,
+        coupling=_COUPLINGS[method],
+        radii="iid",
+        allocation="equal",
+        mixed_signature="ignore",
+        **options,
+    )
 
 
 def _sketch_maker(sketch: type[Any]) -> Callable[..., Any]:
@@ -154,7 +148,6 @@ def _published_maker(coupling: str) -> Callable[..., Any]:
         degree=p,
         n_frequencies=options["n_components"] // 4,
         coupling=coupling,  # type: ignore[arg-type]
-        w_max=_GRID_REACH,
         random_state=options["random_state"],
     )
 
@@ -164,27 +157,15 @@ _POLYNOMIAL_FEATURES: dict[str, Callable[..., Any]] = {
     "RM": lambda kernel, a, p, options: RandomMaclaurin(spherical_polynomial(a, p), **options),
     "TS": _sketch_maker(TensorSketch),
     "TRP": _sketch_maker(TensorizedRandomProjection),
-    "SRF": lambda kernel, a, p, options: SphericalRandomFeatures(kernel, **options),
     "GRFF": _published_maker("iid"),
-    "GORF": _published_maker("haar"),
+    GORF: _published_maker("haar"),
     "exact map": lambda kernel, a, p, options: ExactPolynomial(spherical_polynomial(a, p)),
 }
 
 
 def mean_gram(kernel: PaperKernel, method: str, X: FloatArray) -> FloatArray:
-    """The expected kernel matrix of a biased method.
-
-    Examples
-    --------
-    >>> rows = np.eye(16)
-    >>> K = LINEAR_POLYNOMIAL.gram(rows)
-    >>> error = mean_gram(LINEAR_POLYNOMIAL, "GRFF", rows) - K
-    >>> bool(0.01 < np.linalg.norm(error) / np.linalg.norm(K) < 0.05)
-    True
-    """
+    """The expected kernel matrix of GRFF of a polynomial, or of SRF."""
     features = make_features(kernel, method, 4, 0).fit(X)
-    if isinstance(features, DIGMM):
-        return features.expected_gram(X, X)
     if not isinstance(features, PolynomialGRFF | SphericalRandomFeatures):
         raise ParameterError(f"{method} is unbiased, or its mean is not known.")
     mean = interpolate(features.expected_kernel, _MAX_DISTANCE, _MEAN_ERROR)

@@ -1,4 +1,4 @@
-"""Compare published numbers with their re-runs, and our method with both."""
+"""Compare published numbers with their re-runs, and kernel-spectra with both."""
 
 from __future__ import annotations
 
@@ -7,126 +7,109 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
+from rf.papers.experiments.experiment import SPECTRA, Cell, Experiment
 from rf.papers.experiments.ledger import Ledger
-from rf.papers.experiments.tables import Cell, Experiment
 
 __all__ = ["Tally", "tally"]
 
 # Numbers agree up to this relative difference, which is typical for means of ten runs.
 _TOLERANCE = 0.1
-_Lines = tuple[str, ...]
 
 
 @final
 @dataclass(frozen=True)
 class Tally:
-    """Comparisons of published numbers, re-runs and ours; one line of text per comparison.
+    """Counts of published numbers, re-runs and kernel-spectra, and the numbers that differ.
 
     For percentages of correct rows, the percentages of wrong rows are compared.
 
     Attributes
     ----------
-    published : int
-        Number of published numbers.
-    agreeing, better, worse : tuple of str
-        Re-runs of the published algorithm: within a tenth of the published number, below, above.
-    ours_below, ours_above : tuple of str
-        Ours, with at most as many columns: at most the published number, above it.
-    ours_below_rerun, ours_above_rerun : tuple of str
-        The same for the re-run in place of the published number.
+    published, rerun, agreeing : int
+        Published numbers, those that were re-run, and those whose re-run is within a tenth.
+    differing : tuple of str
+        A line for each other re-run, with the difference in standard errors.
+    below_published, below_rerun : tuple of int
+        How many numbers of kernel-spectra, with at most as many columns, are at or below the
+        published number or the re-run, and how many were compared.
     """
 
     published: int
-    agreeing: _Lines
-    better: _Lines
-    worse: _Lines
-    ours_below: _Lines
-    ours_above: _Lines
-    ours_below_rerun: _Lines
-    ours_above_rerun: _Lines
+    rerun: int
+    agreeing: int
+    differing: tuple[str, ...]
+    below_published: tuple[int, int]
+    below_rerun: tuple[int, int]
 
     def row(self) -> str:
         """The counts as cells of a table.
 
         Examples
         --------
-        >>> Tally(5, ("a",), (), ("b",), ("a", "b", "c"), ("d",), ("a",), ("b",)).row()
-        '5 | 1, 0, 1 | 3 of 4 | 1 of 2'
+        >>> Tally(5, 3, 1, ("a", "b"), (3, 4), (1, 2)).row()
+        '5 | 1 of 3 | 3 of 4 | 1 of 2'
         """
-        reruns = ", ".join(str(len(lines)) for lines in (self.agreeing, self.better, self.worse))
-        ours = _share(self.ours_below, self.ours_above)
-        return f"{self.published} | {reruns} | {ours} | {self._ours_and_rerun}"
-
-    @property
-    def _ours_and_rerun(self) -> str:
-        return _share(self.ours_below_rerun, self.ours_above_rerun)
+        pairs = ((self.agreeing, self.rerun), self.below_published, self.below_rerun)
+        return " | ".join(
+            [str(self.published), *(f"{m} of {n}" if n else "none" for m, n in pairs)]
+        )
 
     def text(self) -> str:
         """The counts in sentences, and a list of the numbers that differ."""
         if not self.published:
             return "The paper gives no numbers for this table."
-        differing = (*self.better, *self.worse)
-        unit = " (in parentheses: in standard errors, from the spread of the re-run)"
-        unit *= any(line.endswith(")") for line in differing)
-        lists = {
-            f"Further than a tenth from the published number{unit}": differing,
-            "Ours above the published number": self.ours_above,
-            "Ours above the re-run": self.ours_above_rerun,
-        }
         counts = (
-            f"Of {self.published} published numbers, {len(self.agreeing) + len(differing)} were "
-            f"re-run with the published algorithm: {len(self.agreeing)} agree within a tenth, "
-            f"{len(self.better)} are better and {len(self.worse)} worse. "
-            f"With at most as many columns, ours is at or below the published number in "
-            f"{_share(self.ours_below, self.ours_above)}, and at or below the re-run, which has "
-            f"the same rows and the same solver, in {self._ours_and_rerun}."
+            f"Of {self.published} published numbers, {self.rerun} were re-run with the published "
+            f"algorithm, and {self.agreeing} of these agree within a tenth."
         )
-        items = (f"{t}:\n\n" + "\n".join(f"* {x}" for x in xs) for t, xs in lists.items() if xs)
-        return "\n\n".join((counts, *items))
+        if self.below_published[1]:
+            counts += (
+                f" With at most as many columns, {SPECTRA} is at or below the published number in "
+                f"{self.below_published[0]} of {self.below_published[1]}, and at or below the "
+                f"re-run, which has the same rows and solver, in {self.below_rerun[0]} of "
+                f"{self.below_rerun[1]}."
+            )
+        if not self.differing:
+            return counts
+        lines = "\n".join(f"* {line}" for line in self.differing)
+        return (
+            f"{counts}\n\nFurther than a tenth from the published number (in parentheses: in "
+            f"standard errors of the difference, from the spread of the re-run):\n\n{lines}"
+        )
 
 
 def tally(experiment: Experiment, cells: Sequence[Cell], ledger: Ledger, runs: int) -> Tally:
-    """Compare the published numbers among some cells with their re-runs and with ours.
+    """Compare the published numbers among some cells with their re-runs and with kernel-spectra.
 
     Examples
     --------
     >>> ledger = Ledger(None)
     >>> ledger.add(["letter", "GORF", "s=1", 3], [0.5, 0.1])
-    >>> ledger.add(["letter", "ours", "s=1", 3], [0.2, 0.1])
-    >>> cells = [
-    ...     Cell("letter", "GORF", "s=1", lambda runs: (0.5, 0.1), 0.25, "ours"),
-    ...     Cell("letter", "ours", "s=1", lambda runs: (0.2, 0.1)),
-    ... ]
+    >>> ledger.add(["letter", "kernel-spectra", "s=1", 3], [0.2, 0.1])
+    >>> cells = [Cell("letter", "GORF", "s=1", lambda runs: (0.5, 0.1), 0.25, "kernel-spectra")]
     >>> counted = tally(Experiment("t", "s", "m", lambda: cells), cells, ledger, 3)
-    >>> counted.worse, len(counted.ours_below)
-    (('letter, GORF, s=1: 2.00 times the published (3.1)',), 1)
+    >>> counted.differing, counted.below_published
+    (('letter, GORF, s=1: 2.00 times the published (3.1)',), (1, 1))
     """
     compared = [cell for cell in cells if cell.published is not None]
-    # The lines of agreeing, ..., ours_above_rerun, in the order of the attributes.
-    lists: list[list[str]] = [[] for _ in range(7)]
-
-    def line(cell: Cell, method: str, ratio: float, reference: str) -> str:
-        number = f"errors of the {reference}" if experiment.percent_right else reference
-        return f"{cell.group}, {method}, {cell.column}: {ratio:.2f} times the {number}"
-
+    reruns, differing = 0, list[str]()
+    published, again = list[bool](), list[bool]()
     for cell in compared:
         rerun = _ratio(experiment, cell, cell.method, ledger, runs)
-        ours = _ratio(experiment, cell, cell.our_method, ledger, runs)
-        ours_for = f"{cell.our_method} for {cell.method}"
+        found = _ratio(experiment, cell, cell.counterpart, ledger, runs)
         if rerun is not None:
-            text = line(cell, cell.method, rerun, "published") + _standard_errors(
-                cell, ledger, runs
-            )
-            lists[0 if abs(rerun - 1.0) <= _TOLERANCE else 1 if rerun < 1.0 else 2].append(text)
-        if ours is not None:
-            lists[3 if ours <= 1.0 else 4].append(line(cell, ours_for, ours, "published"))
-        if ours is not None and rerun is not None:
-            lists[5 if ours <= rerun else 6].append(line(cell, ours_for, ours / rerun, "re-run"))
-    return Tally(len(compared), *map(tuple, lists))
-
-
-def _share(below: _Lines, above: _Lines) -> str:
-    return f"{len(below)} of {len(below) + len(above)}" if below or above else "none"
+            reruns += 1
+            if abs(rerun - 1.0) > _TOLERANCE:
+                what = "errors of the published" if experiment.percent_right else "published"
+                where = f"{cell.group}, {cell.method}, {cell.column}"
+                errors = _standard_errors(cell, ledger, runs)
+                differing.append(f"{where}: {rerun:.2f} times the {what}{errors}")
+        if found is not None:
+            published.append(found <= 1.0)
+            if rerun is not None:
+                again.append(found <= rerun)
+    below = (sum(published), len(published)), (sum(again), len(again))
+    return Tally(len(compared), reruns, reruns - len(differing), tuple(differing), *below)
 
 
 def _standard_errors(cell: Cell, ledger: Ledger, runs: int) -> str:

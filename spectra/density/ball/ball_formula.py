@@ -14,8 +14,7 @@ from dataclasses import replace
 import sympy
 
 from spectra.density.ball.ball_form import BallForm
-from spectra.density.gamma_formula import gamma_formula
-from spectra.density.gamma_product import GammaProduct
+from spectra.density.gamma_product import GammaProduct, gamma_formula
 
 __all__ = ["ball_formula"]
 
@@ -33,7 +32,7 @@ def ball_formula(form: BallForm, dim: int) -> sympy.Expr | None:
     Examples
     --------
     >>> from spectra.formula.parsing import Z
-    >>> from spectra.density.ball.read_ball_form import read_ball_form
+    >>> from spectra.density.ball.ball_form import read_ball_form
     >>> ball_formula(read_ball_form(1 - Z**2 / 4, sympy.Integer(2)), 2)
     besselj(2, 2*w)/(pi*w**2)
     >>> ball_formula(read_ball_form(1 - 2 * sympy.asin(Z / 2) / sympy.pi, sympy.Integer(2)), 2)

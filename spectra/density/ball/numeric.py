@@ -20,10 +20,8 @@ import sympy
 
 from spectra.base.accuracy import DENSITY
 from spectra.base.precision import Ball, log_magnitude, working_precision
-from spectra.density.ball.ascending_series import ascending_series, build_density
-from spectra.density.ball.ball_form import BallForm, to_arb
-from spectra.density.ball.edge import ball_component
-from spectra.density.ball.read_ball_form import read_ball_form
+from spectra.density.ball.ball_form import BallForm, read_ball_form, to_arb
+from spectra.density.ball.edge import ascending_series, ball_component, build_density
 from spectra.density.panel_density import PanelDensity
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.ball_function import BallFunction

@@ -24,8 +24,17 @@ from numpy.polynomial.polynomial import polyval
 from scipy.special import gammaincinv
 
 from spectra.base.numbers import FloatArray
-from spectra.density.closed_pairs.pair import TAILS, ClosedPair, FamilyKernel, TermValues, W
-from spectra.density.closed_pairs.summands import Summand, canonical, positive_rate, to_mpf
+from spectra.density.closed_pairs.pair import (
+    TAILS,
+    ClosedPair,
+    FamilyKernel,
+    Summand,
+    TermValues,
+    W,
+    canonical,
+    positive_rate,
+    to_mpf,
+)
 from spectra.formula.parsing import Z
 
 __all__ = [

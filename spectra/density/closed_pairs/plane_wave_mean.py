@@ -18,9 +18,13 @@ from mpmath import mp
 from scipy.special import betaincinv
 
 from spectra.base.numbers import FloatArray
-from spectra.density.closed_pairs.pair import TAILS, ClosedPair, FamilyKernel, TermValues, W
-from spectra.density.closed_pairs.summands import (
+from spectra.density.closed_pairs.pair import (
+    TAILS,
+    ClosedPair,
+    FamilyKernel,
     Summand,
+    TermValues,
+    W,
     canonical,
     order_and_rate,
     positive_rate,

@@ -1,7 +1,17 @@
-"""A formula that is analytic for z > 0: its values on rays, and its expansions at both ends."""
+r"""A formula that is analytic for z > 0: its values on rays, and its expansions at both ends.
+
+With sines, cosines and Bessel functions it is a sum of waves,
+
+.. math:: k(z) = f_0(z) + 2\Re\sum_b e^{ibz} f_b(z)
+
+with amplitudes :math:`f_b` that do not oscillate: cosines and sines are exponentials, and
+:math:`J_\nu = (H^{(1)}_\nu + H^{(2)}_\nu)/2`.  :math:`e^{ibz} f_b` decays on rays in the upper
+half-plane and its conjugate on rays in the lower one, but their sum on neither.
+"""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from math import ceil
 
@@ -10,10 +20,11 @@ import numpy as np
 import sympy
 
 from spectra.base.precision import Ball, working_precision
-from spectra.density.half_line.power_terms import PowerTerms, Term, expand_in_powers
-from spectra.density.half_line.read_waves import expand_waves, read_waves
 from spectra.errors import FormulaError, NoRouteError
-from spectra.formula.ball_function import BallFunction, analytic_continuation
+from spectra.formula.ball_function import BallFunction, HankelAmplitude, analytic_continuation
+from spectra.formula.expansions.exact_numbers import ExpansionError
+from spectra.formula.expansions.expand import expand_at
+from spectra.formula.expansions.expansion import Expansion
 from spectra.formula.functions import singular_part
 from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.parsing import Z
@@ -21,7 +32,8 @@ from spectra.formula.pieces import Piece
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.local import analytic_intervals
 
-__all__ = ["HalfLineFormula", "split_limit"]
+__all__ = ["HalfLineFormula", "PowerTerms", "Term", "expand_in_powers", "expand_waves",
+           "read_waves", "split_limit"]  # fmt: skip
 
 # Working precisions are multiples of this number of bits: a formula is compiled once for each.
 _BITS_STEP = 64
@@ -34,6 +46,180 @@ _SURVEY = np.arange(-60.0, 60.0, 0.25)
 # A kernel falls faster than powers if it is below 2^-200 at three neighbors among these values of
 # log z - log_scale.
 _FAR, _FAR_BITS = np.arange(5.0, 9.0, 0.5), 200
+# Exponents are kept up to 12 above the first, up to 5 if that fails, or up to 24 if there are fewer
+# than _FEW_TERMS terms.  With more terms an expansion is accurate farther from its point.
+_WINDOWS = (12, 5)
+_WIDE_WINDOW = 24
+_FEW_TERMS = 8
+
+#: A term c t^a log(1/t)^q of a kernel as (a, q, c), in exact numbers; t = z at zero and t = 1/z at
+#: infinity.
+Term = tuple[sympy.Expr, int, sympy.Expr]
+#: Terms of a kernel at one end, the largest first.
+PowerTerms = tuple[Term, ...]
+_WAVES = (sympy.sin, sympy.cos, sympy.besselj)
+# Higher powers of sines, cosines and Bessel functions are not multiplied out.
+_LARGEST_POWER = 12
+
+
+def expand_in_powers(expr: sympy.Expr, point: sympy.Expr) -> PowerTerms:
+    """Expand a formula that neither oscillates nor grows exponentially, at 0 or infinity."""
+    return _read_terms(_expand_one_sided(expr, point, plain=True), expr, point)
+
+
+def _read_terms(expansion: Expansion, expr: sympy.Expr, point: sympy.Expr) -> PowerTerms:
+    """The terms of an expansion that does not oscillate; error messages name ``expr``."""
+    if point == 0 and any(phase.terms for phase, _ in expansion.parts):
+        raise NoRouteError(
+            f"The formula {expr} has an essential singularity at z = 0, where the numeric route "
+            "takes powers and logarithms only. Design a finite measure for your range of distances "
+            "(design)."
+        )
+    terms = []
+    for (a, minus_q), c in expansion.as_series().terms:
+        q = -minus_q
+        if not (q.is_Integer and q >= 0):
+            raise NoRouteError(
+                f"The formula {expr} has a logarithm to the power {q} at z = {point}, whose "
+                "transform has no expansion in powers: the numeric route does not cover it. Design "
+                "a finite measure for your range of distances (design)."
+            )
+        terms.append((a, int(q), c))
+    return tuple(terms)
+
+
+def _expand_one_sided(expr: sympy.Expr, point: sympy.Expr, *, plain: bool = False) -> Expansion:
+    """Expand at a point; ``plain`` refuses formulas that oscillate or grow exponentially."""
+    reason = ""
+    for window in _WINDOWS:
+        try:
+            expanded = expand_at(expr, point, 1, window)
+            few = plain and 1 < len(expanded.as_series().terms) < _FEW_TERMS
+        except ExpansionError as error:
+            reason = str(error)
+            continue
+        if few:
+            with suppress(ExpansionError):
+                expanded = expand_at(expr, point, 1, _WIDE_WINDOW)
+        return expanded
+    raise NoRouteError(
+        f"The formula {expr} could not be expanded at z = {point} ({reason}), and the numeric "
+        "route needs its decay and its smoothness. Give its values as a callable and state what it "
+        "does at both ends (docs/callables.md), or design a finite measure for your range of "
+        "distances (design)."
+    )
+
+
+def expand_waves(expr: sympy.Expr) -> tuple[PowerTerms, dict[sympy.Expr, Term]]:
+    """Expand a formula at infinity.
+
+    Returns
+    -------
+    plain : PowerTerms
+        The terms that do not oscillate.
+    slow_waves : dict
+        The leading term of each wave that decays like a power, by ascending frequency b > 0: with
+        the term (a, q, c) the formula has c z^-a log^q(z) exp(ibz) and its conjugate.
+    """
+    expansion = _expand_one_sided(expr, sympy.oo)
+    slow_waves: dict[sympy.Expr, Term] = {}
+    for phase, series in expansion.parts:
+        if not phase.terms or phase.growth < 0 or not series.terms:
+            continue
+        # exp(phase) is a wave if the phase is ib/t alone (t = 1/z), of order (-1, 0): no log t.
+        (order, factor), *others = phase.terms
+        b = factor / sympy.I
+        is_wave = phase.growth == 0 and not others and order == (-1, 0) and b.is_real
+        if not is_wave or any(not (q.is_Integer and q <= 0) for (_, q), _ in series.terms):
+            raise NoRouteError(
+                f"The formula {expr} oscillates or grows at infinity, and the numeric route takes "
+                "only exp(ibz) times powers of z and whole powers of log z there. Design a finite "
+                "measure for your range of distances."
+            )
+        if b.is_positive:
+            (a, minus_q), c = series.terms[0]
+            slow_waves[b] = a, -int(minus_q), c
+    plain = expansion.with_parts((p, s) for p, s in expansion.parts if p.growth < 0 or not p.terms)
+    return _read_terms(plain, expr, sympy.oo), dict(sorted(slow_waves.items()))
+
+
+def read_waves(expr: sympy.Expr) -> dict[sympy.Expr, sympy.Expr]:
+    """The amplitudes f_b of a formula in Z, by ascending frequency b >= 0; {} without waves.
+
+    Examples
+    --------
+    >>> list(read_waves(sympy.sin(Z) ** 2 / Z**2))
+    [0, 2]
+    """
+    if not expr.has(*_WAVES):
+        return {}
+    factors: _Factors = {}
+    try:
+        total = sympy.expand(_rewrite(expr, factors))
+    except sympy.PolynomialError as error:
+        raise NoRouteError(
+            f"The formula {expr} oscillates and is no polynomial in sines, cosines and Bessel "
+            f"functions ({error}): the numeric route cannot split it into waves. Design a finite "
+            "measure for your range of distances."
+        ) from error
+    found: dict[sympy.Expr, sympy.Expr] = {}
+    for term in sympy.Add.make_args(total):
+        b, amplitude = sympy.S.Zero, sympy.S.One
+        for base, power in term.as_powers_dict().items():
+            frequency, factor = factors.get(base, (sympy.S.Zero, base))
+            b, amplitude = b + power * frequency, amplitude * factor**power
+        b = sympy.simplify(b) if b.has(sympy.Add) else b
+        if not b.is_negative:
+            found[b] = found.get(b, sympy.S.Zero) + amplitude
+    if set(found) == {sympy.S.Zero}:
+        return {}
+    return dict(sorted(found.items(), key=lambda wave: float(wave[0].evalf(30))))
+
+
+#: For each symbol, the frequency b and the amplitude f_b of the wave that it replaces.
+_Factors = dict[sympy.Expr, tuple[sympy.Expr, sympy.Expr]]
+
+
+def _rewrite(expr: sympy.Expr, factors: _Factors) -> sympy.Expr:
+    """Rewrite a formula as a polynomial in symbols, each for a wave or for a smooth factor."""
+    if not expr.has(*_WAVES):
+        return _replace_by_symbol(sympy.S.Zero, expr, factors)
+    if expr.is_Add or expr.is_Mul:
+        return expr.func(*(_rewrite(part, factors) for part in expr.args))
+    if expr.is_Pow and expr.exp.is_Integer and 0 < expr.exp <= _LARGEST_POWER:
+        return _rewrite(expr.base, factors) ** expr.exp
+    if isinstance(expr, _WAVES):
+        return _rewrite_wave(expr, factors)
+    raise sympy.PolynomialError(f"it has {expr}")
+
+
+def _rewrite_wave(node: sympy.Expr, factors: _Factors) -> sympy.Expr:
+    """Rewrite a sine, a cosine or a Bessel function of u = cz + ... as waves exp(+-icz)."""
+    u = node.args[-1]
+    if u.has(*_WAVES):
+        raise sympy.PolynomialError(f"it has {node}")
+    terms = {a: c for a, q, c in expand_in_powers(u, sympy.oo) if q == 0}
+    c = terms.get(sympy.Integer(-1), sympy.S.Zero)
+    if c == 0 or any(a.is_negative and a != -1 for a in terms):
+        return _replace_by_symbol(sympy.S.Zero, node, factors)
+    is_bessel = isinstance(node, sympy.besselj)
+    if is_bessel and not (c.is_positive and node.args[0].is_real):
+        raise sympy.PolynomialError(f"it has {node}")
+    both = []
+    for sign in (1, -1):
+        amplitude = sympy.exp(sign * sympy.I * (u - c * Z))
+        if is_bessel:
+            amplitude *= HankelAmplitude(node.args[0], u, sign)
+        both.append(_replace_by_symbol(sign * c, amplitude, factors))
+    if isinstance(node, sympy.sin):
+        return (both[0] - both[1]) / (2 * sympy.I)
+    return (both[0] + both[1]) / 2
+
+
+def _replace_by_symbol(b: sympy.Expr, amplitude: sympy.Expr, factors: _Factors) -> sympy.Expr:
+    symbol = sympy.Dummy()
+    factors[symbol] = b, amplitude
+    return symbol
 
 
 class HalfLineFormula:

@@ -98,7 +98,7 @@ class Samples:
             terms = _WEIGHTS / offsets
             found = (terms * self.values[index]).sum(axis=1) / terms.sum(axis=1)
         found[at_node.any(axis=1)] = self.values[index][at_node]
-        return np.asarray(found)
+        return found
 
     def difference(self, other: Samples) -> float:
         """The largest difference from other samples, at radii in both ranges."""

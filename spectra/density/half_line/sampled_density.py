@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import log
+from math import comb, factorial, log, log10
 
+import flint
 import numpy as np
+import sympy
 
-from spectra.base.accuracy import EPS, NOISE
+from spectra.base.accuracy import ABSENT, EPS, NOISE
 from spectra.base.numbers import FloatArray
+from spectra.base.precision import Ball, working_precision
+from spectra.density.half_line.half_line_formula import PowerTerms
 from spectra.density.half_line.ray_sums import NEGLIGIBLE, Samples
 from spectra.density.panel_density import PanelDensity, Powers, fit_pieces
-from spectra.errors import AccuracyError
+from spectra.errors import AccuracyError, FormulaError, NoRouteError
+from spectra.formula.ball_function import constant_ball
 
-__all__ = ["sampled_density"]
+__all__ = ["power_tail", "sampled_density"]
 
 # Width of the first panels in log w.
 _WIDTH = 1.0
@@ -21,6 +26,14 @@ _WIDTH = 1.0
 _ROUNDING = 4.0 * EPS
 # The tail begins where it agrees with the samples within this many of their errors.
 _AGREE = 4.0
+# In a series of _FEW_TERMS or more, the last two terms count as error estimates, times _LAST_ERROR.
+_LAST_ERROR, _FEW_TERMS = 10.0, 4
+# The series is used from the radius where its relative error is below this.
+_RESOLVED = 10.0 * ABSENT
+# Bits of the coefficients: a coefficient whose ball holds 0 is 0.
+_BITS = 128
+# The log w at which the error of the series is evaluated.
+_LOG_RADII = np.arange(-40.0, 305.0, 0.25)
 
 
 def sampled_density(
@@ -125,3 +138,59 @@ def _connect_tail(samples: Samples, tail: Powers) -> Powers:
     # The error of the samples at that radius is an error of the tail.
     tail = tail.add_error(float(np.log(_AGREE * samples.error) - x[first]), x[first])
     return replace(tail, start=float(x[first]))
+
+
+def power_tail(expansion: PowerTerms, dim: int) -> Powers | None:
+    """The density for large w by the expansion of a kernel at zero; None if all powers are even."""
+    exponents: list[float] = []
+    sizes: list[float] = []
+    polynomials: list[list[float]] = []
+    with working_precision(_BITS):
+        half = flint.arb(dim) / 2
+        for a, q, c in expansion:
+            if q == 0 and a.is_Integer and a % 2 == 0:
+                continue
+            # The Taylor series of G at a.
+            s = flint.arb_series([_to_ball(a), 1], prec=q + 1)
+            g = 2 * (s * flint.arb.const_log2()).exp() * (half + s / 2).gamma() / half.gamma()
+            g = g * (-s / 2).rgamma()
+            # (-d/da)^q of G(a) w^(-a-1) is w^(-a-1) times a polynomial in log w.
+            scale = _to_ball(c)
+            polynomial = [
+                scale * comb(q, j) * (-1) ** (q - j) * factorial(q - j) * g[q - j]
+                for j in range(q + 1)
+            ]
+            if all(p.contains(0) for p in polynomial):
+                continue
+            exponents.append(-float(sympy.N(a, 20)) - 1.0)
+            # The size is kept as a logarithm, since it may leave the range of doubles.
+            size = max(abs(p).mid() for p in polynomial)
+            sizes.append(float(size.log()))
+            polynomials.append([float(p / size) for p in polynomial])
+    if not exponents:
+        return None
+    rows = max(map(len, polynomials))
+    coefficients = np.array([p + [0.0] * (rows - len(p)) for p in polynomials]).T
+    is_short = len(exponents) < _FEW_TERMS
+    errors = np.full(len(exponents), EPS)
+    errors[-2:] = EPS if is_short else _LAST_ERROR
+    powers = Powers(np.array(exponents), coefficients, np.array(sizes), errors)
+    if is_short:
+        # Few terms do not show the truncation error: it is 0, start = inf, until samples set both.
+        return replace(powers.add_error(-np.inf, 0.0), start=np.inf)
+    bad = np.flatnonzero(~(powers.error_before_rounding(np.exp(_LOG_RADII)) < _RESOLVED))
+    first = int(bad[-1]) + 1 if bad.size else 0
+    if first == _LOG_RADII.size:
+        raise NoRouteError(
+            "The asymptotic series of the density does not settle before the largest radius that "
+            "a double holds, so its tail is not known: design a finite measure for the range of "
+            "your data (design)."
+        )
+    return replace(powers, start=float(_LOG_RADII[first]))
+
+
+def _to_ball(exact: sympy.Expr) -> Ball:
+    try:
+        return constant_ball(exact).real
+    except FormulaError:
+        return flint.arb(str(sympy.N(exact, int(_BITS * log10(2.0)))))

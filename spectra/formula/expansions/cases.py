@@ -15,14 +15,7 @@ __all__ = ["choose_cases", "sign_near_zero"]
 
 
 def choose_cases(expr: sympy.Expr, sign_of: Callable[[sympy.Expr], Any]) -> sympy.Expr:
-    """Replace piecewise functions by the case that applies; ``sign_of`` gives signs of formulas.
-
-    Examples
-    --------
-    >>> from spectra.formula.parsing import Z
-    >>> choose_cases(sympy.Abs(sympy.sin(Z) - 1), sign_near_zero)
-    1 - sin(z)
-    """
+    """Replace piecewise functions by the case that applies; ``sign_of`` gives signs of formulas."""
     if not expr.has(*PIECEWISE):
         return expr
     if isinstance(expr, sympy.Piecewise):

@@ -10,14 +10,9 @@ import sympy
 from spectra.errors import SpectraError
 
 __all__ = [
-    "ExpansionError",
-    "MoreTermsNeeded",
-    "exponential",
-    "is_zero",
-    "sign",
-    "simplify",
+    "ExpansionError", "MoreTermsNeeded", "exponential", "is_zero", "sign", "simplify",
     "sum_is_zero",
-]
+]  # fmt: skip
 
 # Decimal digits to which a number is evaluated if sympy cannot decide whether it is zero.
 _DIGITS = 60
@@ -81,13 +76,7 @@ def exponential(x: sympy.Expr) -> sympy.Expr:
 
 
 def simplify(c: sympy.Expr) -> sympy.Expr:
-    """Expand a coefficient; evaluate it to 200 digits if its expression is long or has Floats.
-
-    Examples
-    --------
-    >>> simplify((sympy.sqrt(2) + 1) * (sympy.sqrt(2) - 1))
-    1
-    """
+    """Expand a coefficient; evaluate it to 200 digits if its expression is long or has Floats."""
     if c.is_Number:
         return c
     if not _is_long(c):

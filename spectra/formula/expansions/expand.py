@@ -38,24 +38,9 @@ _MAX_DERIVATIVES = 12
 
 
 def expand_at(expr: sympy.Expr, point: sympy.Expr, side: int, window: int) -> Expansion:
-    """Expand a formula in z at ``point``, from one side, in powers of t -> 0+.
+    """Expand a formula without cases at z = point + side t, or z = 1/t at infinity, for t -> 0+.
 
-    Parameters
-    ----------
-    expr
-        A formula in z without Abs, Min, Max, Heaviside and Piecewise.
-    point
-        A radius >= 0, or ``oo``.
-    side
-        1 for z = point + t, -1 for z = point - t; ignored at infinity, where z = 1/t.
-    window
-        The remainder of products is O(t^window) relative to their leading terms.
-
-    Examples
-    --------
-    >>> expansion = expand_at(sympy.acos(1 - Z), sympy.Integer(0), 1, 2)
-    >>> expansion.as_series().terms[0]
-    ((1/2, 0), sqrt(2))
+    ``side`` is 1 or -1.  The remainder of a product is O(t^window) relative to its leading term.
     """
     zero = Expansion((), window)
     start, power, c = (S.Zero, -S.One, 1) if point is sympy.oo else (point, S.One, side)

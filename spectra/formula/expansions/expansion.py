@@ -29,17 +29,9 @@ from spectra.formula.expansions.exact_numbers import (
 )
 
 __all__ = [
-    "CONSTANT",
-    "FLAT",
-    "ZERO",
-    "Expansion",
-    "Order",
-    "Series",
-    "by_order",
-    "coarsest",
-    "compare",
+    "CONSTANT", "FLAT", "ZERO", "Expansion", "Order", "Series", "by_order", "coarsest", "compare",
     "pfq_coefficients",
-]
+]  # fmt: skip
 
 #: The pair (a, -q) of t^a L^q.
 Order = tuple[sympy.Expr, sympy.Expr]
@@ -147,8 +139,7 @@ class Series:
             if power is not sympy.oo:
                 remainder = coarsest(remainder, (power + window, S.Zero))
         return Series.collect(
-            ((_plus(o, p), x * y) for o, x in self.terms for p, y in other.terms),
-            remainder,
+            ((_plus(o, p), x * y) for o, x in self.terms for p, y in other.terms), remainder
         )
 
 

@@ -16,14 +16,6 @@ from spectra.kernels.catalogue.reading import (
 )
 
 __all__ = [
-    "DIMENSION",
-    "Catalogue",
-    "Family",
-    "any_kernel_from_text",
-    "as_kernel",
-    "catalogue",
-    "family",
-    "kernel_from_text",
-    "parse_name",
-    "parse_numbers",
-]
+    "DIMENSION", "Catalogue", "Family", "any_kernel_from_text", "as_kernel", "catalogue", "family",
+    "kernel_from_text", "parse_name", "parse_numbers",
+]  # fmt: skip

@@ -173,8 +173,7 @@ ENTRIES: tuple[Family, ...] = (
         id="generalized_cauchy",
         title="Generalized Cauchy",
         formula="(1 + (z/length)**power)**(-tail/power)",
-        reference="Gneiting and Schlather, SIAM Review 46 (2004) 269, "
-        "doi:10.1137/S0036144501394387",
+        reference="Gneiting and Schlather, SIAM Rev. 46 (2004) 269, doi:10.1137/S0036144501394387",
         parameters=(
             positive_parameter("power", 2, "exponent of 1 - k at z = 0", largest=2),
             positive_parameter("tail", 1, "exponent of 1/z at infinity"),
@@ -186,8 +185,7 @@ ENTRIES: tuple[Family, ...] = (
         aliases=("stable",),
         title="Powered exponential (stable)",
         formula="exp(-(z/length)**power)",
-        reference="Schoenberg, Trans. Amer. Math. Soc. 44 (1938) 522, "
-        "doi:10.1090/S0002-9947-1938-1501980-0",
+        reference="Schoenberg, Trans. AMS 44 (1938) 522, doi:10.1090/S0002-9947-1938-1501980-0",
         parameters=(positive_parameter("power", 1, "exponent", largest=2), _SCALE),
     ),
     Family(

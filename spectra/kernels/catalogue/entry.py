@@ -10,15 +10,9 @@ import sympy
 from spectra.kernels.catalogue.families import DIMENSION, Family, Parameter, parameter_symbol
 
 __all__ = [
-    "DIMENSION",
-    "Family",
-    "Parameter",
-    "compact_entry",
-    "length_parameter",
-    "parameter_symbol",
-    "positive_definite_entry",
-    "positive_parameter",
-]
+    "DIMENSION", "Family", "Parameter", "compact_entry", "length_parameter", "parameter_symbol",
+    "positive_definite_entry", "positive_parameter",
+]  # fmt: skip
 
 
 def positive_parameter(

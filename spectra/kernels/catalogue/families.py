@@ -24,6 +24,7 @@ from spectra.formula.parameters import exact_parameter
 from spectra.formula.program import double_function
 from spectra.formula.text import Parser, normalize_text
 from spectra.kernels.composite import CompositeKernel
+from spectra.kernels.dot_product import DotProductKernel
 from spectra.kernels.kernel import Kernel, radial, zonal
 
 __all__ = ["DIMENSION", "Family", "Parameter", "bounded_parameter", "parameter_symbol"]
@@ -96,7 +97,7 @@ class Family:
     zonal: bool = False
     note: str = ""
     aliases: tuple[str, ...] = ()
-    build: Callable[..., Kernel | CompositeKernel] | None = None
+    build: Callable[..., Kernel | CompositeKernel | DotProductKernel] | None = None
     fixed: tuple[tuple[str, Any], ...] = ()
     pinned: tuple[str, ...] = ()
 
@@ -117,7 +118,7 @@ class Family:
         else:
             support = values.get(self.support, self.support) or None
             kernel = radial(self._text, support=support and sympy.sympify(support), **values)
-        if self.id and isinstance(kernel, Kernel):
+        if self.id and isinstance(kernel, Kernel | DotProductKernel):
             kernel = replace(kernel, label=self.call_text(values))
         return kernel
 
@@ -150,8 +151,7 @@ class Family:
         if len(set(lengths.values())) > 1 or 0 in lengths.values():
             raise ParameterError(
                 f"The sequences of {self._subject} are empty or differ in length "
-                f"({', '.join(f'{name}: {n}' for name, n in lengths.items())}). Each must have one "
-                "value for every summand."
+                f"({', '.join(f'{name}: {n}' for name, n in lengths.items())})."
             )
         return values
 
@@ -219,7 +219,7 @@ class Family:
     @cached_property
     def profile(self) -> tuple[sympy.Expr, sympy.Expr] | None:
         """The formula in z and :attr:`symbols`, and its support; None if it cannot be parsed."""
-        if self.zonal:
+        if self.zonal or (self.build is not None and not isinstance(self(), Kernel)):
             return None
         if self.build is not None and set(self.defaults) <= {"length"}:
             kernel = self(length=1) if self.defaults else self()

@@ -82,8 +82,7 @@ def _truncated_power_law(modes: str, power: str, *more: Parameter) -> Family:
         id=f"tpl_{modes.lower()}",
         title=f"Truncated power law of {modes} modes",
         formula=formula,
-        reference="Di Federico and Neuman, Water Resources Research 33 (1997) 1075, "
-        "doi:10.1029/97WR00299",
+        reference="Di Federico and Neuman, Water Resour. Res. 33 (1997), doi:10.1029/97WR00299",
         parameters=(
             Parameter("hurst", sympy.S.Half, (_HURST > 0) & (_HURST < 1), "Hurst coefficient"),
             *more,

@@ -5,24 +5,36 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, final
+from typing import Any
 
 from spectra.errors import ParameterError
 from spectra.formula.wording import shorten
 from spectra.kernels.catalogue.asymmetric import ASYMMETRIC
 from spectra.kernels.catalogue.entries import ENTRIES
 from spectra.kernels.catalogue.entry import Family
+from spectra.kernels.catalogue.on_data import ON_DATA
 
 __all__ = ["Catalogue", "catalogue"]
 
+# Names of kernels elsewhere -> what to write here.
+_ADVICE = {
+    "laplacian": " In scikit-learn it is exp(-gamma*|x - y|_1): use spectra.l1('exp(-gamma*z)', "
+    "gamma=1). The catalogue's 'laplace' has the Euclidean distance.",
+    "tanh": " The hyperbolic tangent kernel of unit rows is zonal('tanh(a*u + b)', a=1, b=0).",
+    "geodesic_gaussian": " The Gaussian of the angle between unit rows is "
+    "zonal('exp(-acos(u)**2/(2*length**2))', length=1).",
+    "shift": " The shifted Gaussian is 'shift_gaussian'; kernel.shift(r) shifts any kernel.",
+    "sinh": " The kernel exp(-|D|^2/(2*sigma^2))*(1 + sinh(beta.D)) is 'sinh_gaussian'.",
+    "cosh": " The tilted Gaussian of the paper is 'cosh_gaussian'; kernel.tilt(beta) tilts others.",
+}
 
-@final
+
 class Catalogue(Mapping[str, Any]):
     """The named kernels, each made on first use.
 
     A value is a :class:`~spectra.kernels.kernel.Kernel` if the kernel has no parameters; otherwise
-    it is an :class:`Family`, to be called with parameters.  Iteration runs over the symmetric
-    kernels; :attr:`asymmetric` has the others.
+    it is a :class:`Family`, to be called with parameters.  Iteration runs over the symmetric
+    kernels with a measure; :attr:`asymmetric` and :attr:`on_data` have the others.
 
     Examples
     --------
@@ -39,9 +51,16 @@ class Catalogue(Mapping[str, Any]):
         self.entries: Mapping[str, Family] = MappingProxyType({e.id: e for e in ENTRIES})
         #: The entries of the asymmetric kernels by name.
         self.asymmetric: Mapping[str, Family] = MappingProxyType({e.id: e for e in ASYMMETRIC})
-        aliases = {alias: entry for entry in ENTRIES for alias in entry.aliases}
+        #: The entries of symmetric kernels without a table, whose features are made for the data.
+        self.on_data: Mapping[str, Family] = MappingProxyType({e.id: e for e in ON_DATA})
+        aliases = {alias: entry for entry in (*ENTRIES, *ON_DATA) for alias in entry.aliases}
         #: All entries by name and by alias, for ``catalogue[name]``.
-        self.by_name: Mapping[str, Family] = {**self.entries, **self.asymmetric, **aliases}
+        self.by_name: Mapping[str, Family] = {
+            **self.entries,
+            **self.asymmetric,
+            **self.on_data,
+            **aliases,
+        }
 
     def __getitem__(self, name: str) -> Any:
         if name not in self:
@@ -63,15 +82,10 @@ class Catalogue(Mapping[str, Any]):
         """The error message for an unknown name, which suggests a similar known one."""
         close = difflib.get_close_matches(str(name), self, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        if name == "laplacian":
-            hint = (
-                " In scikit-learn it is exp(-gamma*|x - y|_1): use spectra.l1('exp(-gamma*z)', "
-                "gamma=1). The catalogue's 'laplace' has the Euclidean distance."
-            )
+        hint = _ADVICE.get(str(name), hint)
         return (
             f"The catalogue has no kernel named {shorten(name)!r}.{hint} It has {', '.join(self)}. "
-            "A formula contains z = |x - y| or u = <x, y>: make a kernel of it with radial(...) or "
-            "zonal(...)."
+            "A formula contains z = |x - y| or u = <x, y>: pass it to radial(...) or zonal(...)."
         )
 
     def __iter__(self) -> Iterator[str]:

@@ -21,18 +21,12 @@ from spectra.formula.wording import shorten
 from spectra.kernels.catalogue.families import Family, bounded_parameter
 from spectra.kernels.catalogue.named import catalogue
 from spectra.kernels.composite import CompositeKernel, of_factor
+from spectra.kernels.dot_product import dot_product
 from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.kernels.metrics import L1
 
-__all__ = [
-    "any_kernel_from_text",
-    "as_kernel",
-    "family",
-    "free_names",
-    "kernel_from_text",
-    "parse_name",
-    "parse_numbers",
-]
+__all__ = ["any_kernel_from_text", "as_kernel", "family", "free_names", "kernel_from_text",
+           "parse_name", "parse_numbers"]  # fmt: skip
 
 # Errors of ``ast.parse`` for text that is not a Python expression, is too long or too deep.
 _PARSE_ERRORS = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError)
@@ -48,22 +42,13 @@ _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)  # name(argume
 
 
 def kernel_from_text(
-    text: str,
-    *,
-    support: float | str | None = None,
-    parameters: Mapping[str, Any] | None = None,
+    text: str, *, support: float | str | None = None, parameters: Mapping[str, Any] | None = None
 ) -> Kernel:
     """Make a radial or zonal kernel from text.
 
-    Parameters
-    ----------
-    text : str
-        A formula in z = |x - y| or in u = <x, y>, or a name of the catalogue, with parameters as in
-        "matern(nu=5/2, length=2)" or with the default parameters as in "matern".
-    support : number or str, optional
-        Radius beyond which a formula in z is zero.
-    parameters : mapping, optional
-        Values of parameters by name: numbers, or text such as ``"sqrt(3)/2"``.
+    ``text`` is a formula in z = |x - y| or in u = <x, y>, or a name of the catalogue, such as
+    "matern(nu=5/2, length=2)", or "matern" for the default parameters.  A formula in z is zero
+    beyond ``support``.  ``parameters`` are numbers, or text such as "sqrt(3)/2", by name.
 
     Examples
     --------
@@ -71,6 +56,11 @@ def kernel_from_text(
     matern(nu=3/2, length=1)
     """
     name, values = parse_name(text, parameters)
+    if name in catalogue and catalogue.by_name[name].id in catalogue.on_data:
+        raise ParameterError(
+            f"{text!r} is not a function of |x - y|, and its features are made for data: pass it "
+            f"to rf.SpectralFeatures, or use catalogue[{name!r}](...) with gram(X)."
+        )
     if name in catalogue.asymmetric:
         raise ParameterError(
             f"{text!r} is an asymmetric kernel, which is a function of x - y, not of |x - y|. Pass "
@@ -232,18 +222,12 @@ def any_kernel_from_text(
     metric: Literal["l2", "l1"] = "l2",
     parameters: Mapping[str, Any] | None = None,
     **options: Any,
-) -> Kernel | CompositeKernel:
-    """Make a kernel from text: radial, zonal, of the l1 distance, or of groups of columns.
+) -> Any:
+    """Make a kernel from text: radial, zonal, of t = <x, y>, of l1 distances, or of groups.
 
     ``metric`` selects the distance z, Euclidean or l1.  Text with ``.on(`` is a kernel of groups of
     columns: ``parameters`` go to the kernel of each group that contains them, and ``options`` are
     not allowed.  Otherwise both are those of :func:`spectra.kernels.catalogue.kernel_from_text`.
-
-    Examples
-    --------
-    >>> kernel = any_kernel_from_text("(exp(-z**2/2)).on([0, 1])*(matern).on([2], length=30) - .5")
-    >>> any_kernel_from_text(str(kernel)) == kernel
-    True
     """
     if metric == "l1":
         profile = any_kernel_from_text(text, parameters=parameters, **options)
@@ -252,6 +236,9 @@ def any_kernel_from_text(
                 f"The l1 distance (--metric l1) takes a formula in z, and {profile} is not one."
             )
         return of_factor(profile, metric=L1)
+    words = set(re.findall(r"[A-Za-z_]\w*", text)) - set(parameters or {})
+    if "t" in words and not words & {"z", "u"}:
+        return dot_product(text, **parse_numbers(parameters or {}))
     if _IS_COMPOSITE.search(text) is None:
         return kernel_from_text(text, parameters=parameters, **options)
     if given := [name for name, value in options.items() if value is not None]:

@@ -94,14 +94,6 @@ def _listed() -> list[ColumnProblem]:
         ColumnProblem(
             "l1 exponentials", lambda: sp.l1("exp(-z)"), 7, lambda D: np.exp(-l1(D)), True, 1.0
         ),
-        ColumnProblem(
-            "tl1 in 2",
-            lambda: sp.l1("Max(tau - z, 0)", tau=2),
-            2,
-            lambda D: np.maximum(2 - l1(D), 0),
-            False,
-            7.6,
-        ),
     ]
 
 

@@ -54,6 +54,18 @@ def checks():
             yield pytest.param(estimator, check, id=text)
 
 
+@pytest.mark.parametrize("xp", LIBRARIES)
+def test_a_matrix_of_lengths_maps_rows_in_their_library(xp):
+    M, X = np.array([[2.0, 1.0, 0.0], [0.0, 1.0, 0.5], [0.3, 0.0, 1.0]]), rows(3)
+    features = SpectralFeatures("gaussian", n_components=32, random_state=0, length_scale=M)
+    wanted = sklearn.clone(features).fit(X).transform(X)
+    for dtype, bound in (("float64", 1e-13), ("float32", 3e-5)):
+        there = xp.asarray(X.astype(dtype))
+        found = sklearn.clone(features).fit(there).transform(there)
+        assert type(found) is type(there)
+        assert np.abs(np.asarray(found) - wanted).max() <= bound
+
+
 @pytest.mark.filterwarnings("ignore", category=SkipTestWarning)
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_the_checks_of_scikit_learn(estimator, check):

@@ -5,7 +5,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from rf.sampling.coupling import RADII, dependent_pairs
+from rf.sampling.coupling import RADII, pairs_across, pairs_within
 from rf.sampling.designed_directions import angular_means as means_of_a_set
 from rf.sampling.designed_directions import kerdock_bases, kerdock_lines
 from rf.sampling.frequencies import COUPLINGS
@@ -19,11 +19,13 @@ DEGREE = 6
 
 def stated_sums(name, counts, dim):
     """Sums of E P_n(c), n = 2, 4, 6, over ordered pairs, by the parts of the two frequencies."""
-    sums = {}
-    for p, q, pair in dependent_pairs(COUPLINGS[name], counts, dim):
-        means = cosine_means(pair.cosine, dim, DEGREE)[0]
-        sums[p, q] = sums.get((p, q), 0.0) + pair.count * means
-    return sums
+    coupling, total = COUPLINGS[name], sum(counts)
+    pairs = {(p, p): pairs_within(coupling, n, dim, total) for p, n in enumerate(counts)}
+    pairs[0, 1] = pairs_across(coupling, *counts, dim, total)
+    return {
+        pq: sum(x.count * cosine_means(x.cosine, dim, DEGREE)[0] for x in found)
+        for pq, found in pairs.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -42,7 +44,7 @@ def test_the_pairs_that_are_stated_are_those_that_are_drawn(name, dim):
         values = np.array(list(islice(gegenbauer_sequence(dim, cosines), 2, DEGREE + 1, 2)))
         found = np.nansum(values, axis=(2, 3))
         deviation = found.std(axis=1) / np.sqrt(draws)
-        lack = np.abs(found.mean(axis=1) - sums.get((p, q), np.zeros(DEGREE // 2)))
+        lack = np.abs(found.mean(axis=1) - sums[p, q])
         assert np.all(lack <= 6.0 * deviation + 1e-9 * cosines[0].size)
 
 

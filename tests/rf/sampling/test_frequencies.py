@@ -17,30 +17,10 @@ class TestDraws:
     def table(self, dim=3):
         return gaussian_mixture(dim, [(1.5, 1.0), (-0.5, 2.0)])
 
-    def test_weights_sum_to_the_mass_and_signed_weights_to_k_of_zero(self):
-        draw = draw_frequencies(self.table(), (5, 2), random_state=0)
-        assert draw.weights.sum() == pytest.approx(2.0)
-        assert draw.estimate(np.zeros((1, 3)))[0] == pytest.approx(1.0)
-        assert draw.counts == (5, 2)
-        assert len(draw) == 7
-
     def test_stratified_radii_have_one_in_each_layer(self):
         w = draw_frequencies(self.table(), (50, 20), radii="stratified", random_state=0)
         u = stats.chi(3).cdf(np.linalg.norm(w.frequencies[:50], axis=1))
         assert sorted((u * 50).astype(int).tolist()) == list(range(50))
-
-    def test_shared_directions_are_shared_and_radii_are_not(self):
-        w = draw_frequencies(self.table(), (6, 4), coupling="shared", random_state=0).frequencies
-        cosine = np.sum(w[:4] * w[6:], axis=1)
-        norms = np.linalg.norm(w, axis=1)
-        np.testing.assert_allclose(cosine, norms[:4] * norms[6:])
-        assert np.ptp(norms[:4] / norms[6:]) > 0.1
-
-    def test_arrays_are_read_only_and_a_seed_repeats_them(self):
-        one, two = (draw_frequencies(self.table(), (3, 3), random_state=7) for _ in range(2))
-        np.testing.assert_array_equal(one.frequencies, two.frequencies)
-        with pytest.raises(ValueError, match="read-only"):
-            one.frequencies[0, 0] = 0.0
 
     def test_draws_at_once_are_draws_one_by_one(self):
         for coupling in ("iid", "orthogonal", "shared", "haar"):

@@ -61,7 +61,7 @@ def test_the_variance_of_draws_in_layers_is_exact(name, dim, n):
         parts += own
     for part in parts:
         for radii, rule in RADII.items():
-            if radii != "iid" and not part.has_strata:
+            if radii != "iid" and part.is_isotropic:
                 continue
             u = np.concatenate([rule(rng.random(n), rng.random(n)) for _ in range(draws)])
             drawn = part.draw(n * draws, rng, u=u)
@@ -118,10 +118,10 @@ def test_what_has_nothing_to_draw_is_refused():
 def test_fewer_frequencies_than_parts_are_drawn_from_all_parts(name, n):
     kernel, D = published(name, 3), differences(3)
     measure = AxialTable(derive(kernel, 3), negligible=0.0)
-    scheme = AxialScheme.of(measure, (n,), pooled=True)
+    scheme = AxialScheme(measure.table, (n,), pooled=True, measure=measure)
     assert scheme.frequencies(np.random.default_rng(0)).counts == (n,)
     draws = 4000
-    whole = AxialScheme.of(measure, (n * draws,), pooled=True)
+    whole = replace(scheme, counts=(n * draws,))
     drawn = whole.frequencies(np.random.default_rng(1))
     waves = np.cos(D @ drawn.frequencies.T + drawn.phases) * drawn.weights * n * draws
     means = waves.reshape(len(D), draws, n).mean(axis=2)

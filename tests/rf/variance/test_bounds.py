@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import spectra as sp
 from rf.sampling.frequencies import draw_repeatedly
 from rf.variance.bounds import BOUNDS, n_components_for
-from spectra.errors import ParameterError
+from spectra.errors import DataError, ParameterError
 from tests.oracles.laws import gaussian_atoms, table_of
 from tests.oracles.pooling import estimates
 
@@ -27,6 +28,17 @@ def test_bounds_over_points_use_the_independence_of_the_parts():
     assert hoeffding == pytest.approx(13449 / 2, rel=1e-3)
     loose = n_components_for(table, 0.1, 0.05, n_points=1000) / 4
     assert loose > 2 * bernstein
+
+
+def test_shifts_count_with_their_weights():
+    """|c_1 cos + c_2 cos| <= |c_1| + |c_2|, as for one part of that mass."""
+    gauss = sp.radial("exp(-z**2/2)")
+    table = sp.derive(gauss.shift([0.2, 0.0]) - 0.5 * gauss.shift([0.7, 0.0]), 2)
+    found = n_components_for(table, 0.1, 0.05, n_points=9, bound="hoeffding")
+    log = np.log(9 * 8 / 0.05)
+    assert abs(found - 4 * len(table.parts) * np.ceil(table.mass**2 / 0.01 * log)) <= 4
+    with pytest.raises(DataError, match=r"not a function of \|D\|"):
+        n_components_for(table, 0.1, 0.05, n_points=9, diameter=1.0)
 
 
 def test_the_bernstein_bound_holds_in_an_experiment():

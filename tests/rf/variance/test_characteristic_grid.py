@@ -50,12 +50,6 @@ def test_the_grid_and_the_tail_are_the_law(law, reach):
     held(law, np.concatenate([cusps, np.linspace(0.013, reach, 47)]))
 
 
-def test_a_few_values_come_from_the_law_itself():
-    value, error = characteristic_function_of(LAWS[0])(np.array([np.pi, 1.0]))
-    assert np.array_equal(value, LAWS[0].expected_plane_wave(1, [np.pi, 1.0]))
-    assert error.max() < 1e-11
-
-
 @pytest.mark.parametrize("size", [0, 2, 40])
 def test_at_distance_zero_the_characteristic_function_is_one(size):
     value, error = CharacteristicFunction(LAWS[0])(np.zeros(size))

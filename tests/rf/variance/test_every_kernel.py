@@ -16,15 +16,15 @@ from spectra.kernels.catalogue.reading import any_kernel_from_text
 from tests.oracles.pooling import mean_score, variance_score
 
 G, E = sp.radial("exp(-z**2/2)"), sp.radial("exp(-z)")
-MATERN, TRUNCATED = sp.catalogue["matern"](nu=1.5), sp.l1("Max(2 - z, 0)")
+MATERN, L1 = sp.catalogue["matern"](nu=1.5), sp.l1("exp(-z) + exp(-3*z)/2")
 A = [[1.0, 1.0, 0.0], [0.2, -1.0, 2.0]]
 SIX = 6.0
 IID, COUPLED = ("iid", "iid"), ("orthogonal", "stratified")
 KERNELS = {
     "groups": (G.on([0, 1]) * E.on([2]) - 0.5 * E.on([2]) + 0.25, 3),
     "matrix": (G.rescale(A) * E.on([2]) - 0.3 * E.rescale(A[:1]), 3),
-    "l1 and a group": (TRUNCATED.on([0, 1]) * G.on([2]), 3),
-    "l1 with lengths": (TRUNCATED.rescale([1.0, 2.0]) - 0.2 * sp.l1("exp(-z)"), 2),
+    "l1 and a group": (L1.on([0, 1]) * G.on([2]), 3),
+    "l1 with lengths": (L1.rescale([1.0, 2.0]) - 0.2 * sp.l1("exp(-z)"), 2),
     "one axis": (G.shift(0.25) - 0.7 * G.shift(-0.5) + 0.1, 2),
     "two axes": (MATERN.shift([1.2, 0, 0, 0]) + 0.5 * G.shift(0.3), 4),
     "a shifted product": ((G.on([0]) * E.on([1])).shift([0.5, 0.0]), 2),
@@ -79,7 +79,7 @@ lengths = st.floats(0.5, 2.0).map(lambda x: round(x, 3))
 def factors(draw):
     columns = draw(st.lists(st.integers(0, 2), min_size=1, max_size=3, unique=True))
     if len(columns) == 2 and draw(st.booleans()):
-        return TRUNCATED.on(columns)
+        return L1.on(columns)
     n, profile = len(columns), draw(st.sampled_from([G, E, MATERN]))
     rows = st.lists(lengths, min_size=n, max_size=n)
     return profile.on(

@@ -89,19 +89,6 @@ def test_the_plan_taken_has_the_least_measured_error_and_each_prediction_is_met(
         assert errors[-1][0] > taken + 5 * np.hypot(errors[-1][1], its_deviation)
 
 
-@pytest.mark.parametrize(
-    ("kernel", "radii"), [("delta-Gaussian (1, 2)", "iid"), ("Laplace", "stratified")]
-)
-def test_a_rough_variance_is_right_to_about_two_percent(kernel, radii):
-    dim, z = distances("three columns of wine")
-    model = VarianceModel(KERNELS[kernel](dim), z[3::16])
-    counts = (131, 90)[: len(model.table.parts)]
-    for coupling in ("iid", "orthogonal", "shared"):
-        exact = model.mean_variance(counts, coupling=coupling, radii=radii)
-        rough = model.approximation.mean_variance(counts, coupling=coupling, radii=radii)
-        assert rough == pytest.approx(exact, rel=1e-5 if radii == "iid" else 0.025)
-
-
 @pytest.mark.parametrize("allocation", ["equal", "mass", "optimal"])
 def test_every_plan_splits_all_frequencies_and_the_best_split_wins(allocation):
     model = model_of("delta-Gaussian (1, 10)", "wine")

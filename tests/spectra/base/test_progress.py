@@ -81,32 +81,27 @@ def test_one_rule_says_where_lines_are_shown(monkeypatch, terminal, impatient, w
 
 
 SLOW = {
-    "density": lambda: sp.spectral_density(sp.radial("exp(-7*z**2/19)"), 3),
-    "verdict": lambda: sp.existence(sp.radial("exp(-z)"), dim=2),
-    "derive": lambda: sp.derive(sp.radial(KERNEL), 3, cache=False),
-    "design": lambda: sp.design(sp.radial("exp(-z**2/2)"), 3, domain=(0, 1), tol=0.2),
-    "masses": lambda: sp.spectral_measure(sp.radial(KERNEL), 3).certified(),
-    "sphere": lambda: sp.sphere_coefficients(sp.zonal("exp(u)"), 3, degree=2),
-    "directions": lambda: designed_directions.designed(19, 2, np.random.default_rng(0)),
-}
-LABELS = {
-    "density": "density by the route lookup, d = 3",
-    "verdict": "reading the singularities",
-    "derive": "deriving a table, d = 3",
-    "design": "designing a measure within a tolerance",
-    "masses": "proving the masses",
-    "sphere": "expanding on the sphere, d = 3",
-    "directions": "designing 19 directions, d = 2",
-}
+    "density by the route lookup, d = 3":
+        lambda: sp.spectral_density(sp.radial("exp(-7*z**2/19)"), 3),
+    "reading the singularities": lambda: sp.existence(sp.radial("exp(-z)"), dim=2),
+    "deriving a table, d = 3": lambda: sp.derive(sp.radial(KERNEL), 3, cache=False),
+    "designing a measure within a tolerance":
+        lambda: sp.design(sp.radial("exp(-z**2/2)"), 3, domain=(0, 1), tol=0.2),
+    "proving the masses": lambda: sp.spectral_measure(sp.radial(KERNEL), 3).certified(),
+    "expanding on the sphere, d = 3":
+        lambda: sp.sphere_coefficients(sp.zonal("exp(u)"), 3, degree=2),
+    "designing 19 directions, d = 2":
+        lambda: designed_directions.designed(19, 2, np.random.default_rng(0)),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("work", SLOW)
-def test_whatever_may_take_seconds_is_a_stage(monkeypatch, terminal, work):
+@pytest.mark.parametrize("label", SLOW)
+def test_whatever_may_take_seconds_is_a_stage(monkeypatch, terminal, label):
     begun = []
     # A loaded machine may need more than two seconds for them.
     monkeypatch.setattr(limits, "PATIENCE", 60.0)
     begin = limits.stage.__enter__
     monkeypatch.setattr(limits.stage, "__enter__", lambda s: begun.append(s.label) or begin(s))
-    SLOW[work]()
-    assert LABELS[work] in begun
+    SLOW[label]()
+    assert label in begun
     assert terminal.getvalue() == ""

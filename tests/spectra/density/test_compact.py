@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import sympy
 
+from spectra.density.ball.ball_form import read_ball_form
 from spectra.density.ball.ball_formula import ball_formula
 from spectra.density.ball.edge import ball_component
-from spectra.density.ball.read_ball_form import read_ball_form
 from spectra.formula.parsing import Z
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial, zonal

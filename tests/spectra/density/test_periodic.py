@@ -104,14 +104,6 @@ def test_a_pole_too_near_the_line_is_refused_with_the_number_of_coefficients():
         spectral_density(sp.radial("1/(100001/100000 - cos(z))"), 1)
 
 
-def test_signed_coefficients_have_the_masses_of_the_series():
-    # The signs of exp(-cos z) alternate, so that the sum of sizes is its value at pi.
-    measure = sp.spectral_measure(sp.radial("exp(-cos(z))"), 1)
-    assert measure.mass.mid == pytest.approx(np.e, abs=1e-14)
-    assert measure.positive_mass.mid == pytest.approx(np.cosh(1.0), abs=1e-14)
-    assert measure.negative_mass.mid == pytest.approx(np.sinh(1.0), abs=1e-14)
-
-
 def test_a_periodic_summand_is_combined_with_others():
     density = spectral_density(sp.radial("exp(cos(z)) - exp(-z)/2"), 1)
     alone = spectral_density(sp.radial("-exp(-z)/2"), 1)

@@ -65,7 +65,8 @@ DEFAULT = (
 SLOW = (
     ("series", "gaussian_minus_laplace", 5), ("series", "laplace_difference", 256),
     ("series", "rational_quadratic_1/2", 64), ("series", "rational_quadratic_3", 3),
-    ("series", "stable_3/2", 3), ("quadrature", "gaussian", 3), ("quadrature", "matern_0.1", 5),
+    ("series", "stable_3/2", 3), ("series", "stable_3/2", 1), ("series", "shifted_inverse", 16),
+    ("quadrature", "gaussian", 3), ("quadrature", "matern_0.1", 5),
     ("quadrature", "quartic_gaussian", 16), ("quadrature", "damped_wave", 1),
     ("quadrature", "shifted_inverse", 5), ("quadrature", "askey_1", 256),
 )  # fmt: skip

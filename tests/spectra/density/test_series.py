@@ -1,6 +1,5 @@
 """The series route: Gamma products on the half-line and powers on the ball."""
 
-from fractions import Fraction
 from functools import cache
 
 import flint
@@ -11,12 +10,10 @@ from mpmath import mp
 
 import spectra as sp
 from spectra.density.closed_pairs.pair import W
-from spectra.density.gamma_formula import gamma_formula
-from spectra.density.gamma_product import gamma_product, gamma_products
+from spectra.density.gamma_product import gamma_formula, gamma_product, gamma_products
 from spectra.density.gamma_series import series
 from spectra.errors import NoRouteError
 from spectra.formula.parsing import parse_formula
-from tests.oracles.exact_densities import shifted_inverse, stable
 
 FREQUENCIES = np.geomspace(1e-3, 1e4, 15)
 
@@ -105,25 +102,6 @@ def test_the_true_error_never_exceeds_the_stated_one(text, dim):
             exact = exact_radial(text, dim, float(w))
             assert abs(mp.mpf(float(value)) - exact) <= mp.mpf(float(bound)), w
     assert np.max(stated * FREQUENCIES) < 1e-12 * np.max(np.abs(radial) * FREQUENCIES)
-
-
-@pytest.mark.parametrize(
-    ("text", "exact", "dim"),
-    [
-        ("exp(-z**(3/2))", stable(Fraction(3, 2)), 1),
-        pytest.param("exp(-sqrt(z))", stable(Fraction(1, 2)), 3, marks=pytest.mark.slow),
-        pytest.param("1/(1+z)", shifted_inverse, 16, marks=pytest.mark.slow),
-    ],
-)
-def test_the_true_error_never_exceeds_the_stated_one_on_a_turned_contour(text, exact, dim):
-    density = found(text, dim)
-    half = mp.mpf(dim) / 2
-    for w in (1e-3, 45.0):
-        with mp.workdps(30):
-            area = 2 * mp.pi**half / mp.gamma(half) * mp.mpf(w) ** (dim - 1)
-            miss = abs(mp.mpf(density.radial([w])[0]) - area * exact(mp.mpf(w), dim))
-            assert miss <= density.error([w])[0], w
-    assert density.error([1.0])[0] < 1e-12 * density.radial([1.0])[0]
 
 
 # --- laws -------------------------------------------------------------------------------------

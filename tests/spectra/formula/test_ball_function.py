@@ -6,7 +6,6 @@ import flint
 import pytest
 import sympy
 
-from spectra.errors import FormulaError
 from spectra.formula.ball_function import BallFunction, constant_ball
 from spectra.formula.functions import FUNCTIONS
 from spectra.formula.parsing import Z
@@ -54,8 +53,3 @@ def test_values_next_to_a_root_are_bounded_so_that_integrals_end_there():
         value = BallFunction(Z**power, Z)(around_zero)
         assert value.is_finite()
         assert abs(value).upper() < 0.1
-
-
-def test_conditions_are_refused():
-    with pytest.raises(FormulaError, match="Piecewise"):
-        BallFunction(sympy.Piecewise((Z, Z < 1), (0, True)), Z)

@@ -57,7 +57,9 @@ def test_branches_are_evaluated_on_their_own_points_only() -> None:
     assert values(text, [0.0, 1.0, 1.5, 3.0]) == pytest.approx([1, 0, np.log(0.5), 7], rel=1e-15)
 
 
-@pytest.mark.parametrize("head", ["Abs(1 - z)", "Min(1, z)", "Heaviside(1 - z)"])
+@pytest.mark.parametrize(
+    "head", ["Abs(1 - z)", "Min(1, z)", "Heaviside(1 - z)", "Piecewise((z, z < 1), (0, True))"]
+)
 def test_no_continuation_is_invented(head: str) -> None:
     expr = radial(head)
     name = head.partition("(")[0]

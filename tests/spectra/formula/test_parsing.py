@@ -67,15 +67,9 @@ def test_the_variables_carry_their_assumptions() -> None:
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [
-        (1e-20, R(1, 10**20)),
-        (np.float32(0.1), R(1, 10)),
-        (np.longdouble("0.1"), R(1, 10)),
-        (Fraction(1, 3), R(1, 3)),
-        (Decimal("0.25"), R(1, 4)),
-        (sympy.pi / 2, sympy.pi / 2),
-    ],
-)
+    [(1e-20, R(1, 10**20)), (np.float32(0.1), R(1, 10)), (np.longdouble("0.1"), R(1, 10)),
+     (Fraction(1, 3), R(1, 3)), (Decimal("0.25"), R(1, 4)), (sympy.pi / 2, sympy.pi / 2)],
+)  # fmt: skip
 def test_parameters_are_exact(value: Any, expected: Any) -> None:
     assert radial("a*z", a=value) == expected * Z
     assert exact_parameter("a", value) == expected
@@ -83,15 +77,9 @@ def test_parameters_are_exact(value: Any, expected: Any) -> None:
 
 @pytest.mark.parametrize(
     ("text", "meant"),
-    [
-        ("exp(-z^2) + exq(z)", "exq"),
-        ("z^2*é + 1", "é"),
-        ("1 +  * z^2", "*"),
-        ("(1 + z^3)*2z", "2"),
-        ("z + sin(z, z)", "sin(z, z)"),
-        ("exp(-z", "("),
-    ],
-)
+    [("exp(-z^2) + exq(z)", "exq"), ("z^2*é + 1", "é"), ("1 +  * z^2", "*"), ("(1 + z^3)*2z", "2"),
+     ("z + sin(z, z)", "sin(z, z)"), ("exp(-z", "(")],
+)  # fmt: skip
 def test_a_refusal_says_which_characters_it_is_about(text: str, meant: str) -> None:
     with pytest.raises((FormulaError, ParameterError)) as refused:
         parse_formula(text, variable="z")
@@ -101,9 +89,7 @@ def test_a_refusal_says_which_characters_it_is_about(text: str, meant: str) -> N
 
 
 def test_a_parameter_may_be_called_like_a_function() -> None:
-    assert radial("gamma(3/2)*exp(-gamma*z)", gamma=2) == sympy.sqrt(sympy.pi) / 2 * sympy.exp(
-        -2 * Z
-    )
+    assert radial("gamma(3)*exp(-gamma*z)", gamma=2) == 2 * sympy.exp(-2 * Z)
 
 
 REFUSED = [

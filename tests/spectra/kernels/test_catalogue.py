@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,13 +13,13 @@ import scipy.special
 import sympy
 
 from spectra.density import spectral_density
-from spectra.density.closed_pairs.summands import summands
+from spectra.density.closed_pairs.pair import summands
 from spectra.derivation import derive
 from spectra.errors import AccuracyError, NoRouteError, ParameterError
 from spectra.formula.parsing import Z
 from spectra.kernels.catalogue import Family, catalogue
 from spectra.kernels.catalogue.entry import Parameter
-from spectra.kernels.kernel import Kernel, radial
+from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.verdict import existence
 from tests.oracles.kernels.problems import DIMENSION, PROBLEMS
 
@@ -67,6 +68,20 @@ def test_names_of_other_libraries_lead_to_the_kernel_or_to_what_it_is_here() -> 
     for ask in (catalogue.__getitem__, lambda name: existence(name, 2)):
         with pytest.raises(ParameterError, match=r"In scikit-learn it is .*l1\('exp\(-gamma\*z\)'"):
             ask("laplacian")
+    # Kernels that the papers name: the advice is a call or a name that works.
+    for name, advice in (
+        ("tanh", "zonal('tanh(a*u + b)', a=1, b=0)"),
+        ("geodesic_gaussian", "zonal('exp(-acos(u)**2/(2*length**2))', length=1)"),
+        ("shift", "'shift_gaussian'"),
+        ("sinh", "'sinh_gaussian'"),
+        ("cosh", "'cosh_gaussian'"),
+    ):
+        with pytest.raises(ParameterError, match=re.escape(advice)):
+            catalogue[name]
+    assert zonal("tanh(a*u + b)", a=1, b=0)(0.0) == pytest.approx(np.tanh(1.0))
+    gaussian = zonal("exp(-acos(u)**2/(2*length**2))", length=1)
+    assert gaussian(np.sqrt(2.0)) == pytest.approx(np.exp(-((np.pi / 2) ** 2) / 2))
+    assert {"shift_gaussian", "sinh_gaussian", "cosh_gaussian"} <= set(catalogue.asymmetric)
 
 
 def test_a_family_names_the_offending_parameter() -> None:
@@ -176,11 +191,8 @@ def test_summands_keep_denominators_and_cancel() -> None:
     assert summands((1 + Z**2) ** -2) == ((1 + Z**2) ** -2,)
     root = sympy.sqrt(2)
     assert summands(sympy.exp(-root * Z) - sympy.exp(-2 * Z / root)) == ()
-    assert set(summands((sympy.exp(-Z) + 1) ** 2)) == {
-        sympy.exp(-2 * Z),
-        2 * sympy.exp(-Z),
-        sympy.Integer(1),
-    }
+    square = {sympy.exp(-2 * Z), 2 * sympy.exp(-Z), sympy.Integer(1)}
+    assert set(summands((sympy.exp(-Z) + 1) ** 2)) == square
     assert summands(sympy.cosh(Z) / (1 + Z**4))[0].has(1 + Z**4)
 
 

@@ -105,8 +105,9 @@ def test_groups_and_the_l1_distance_at_a_shell(tmp_path, capsys):
     assert main(["check", *tl1, "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["status"], data["positive_definite"]["answer"]) == ("FINITE", False)
-    assert main(["derive", *tl1, "--out", str(tmp_path / "l.npz")]) == 0
-    assert SpectralTable.load(tmp_path / "l.npz").k_zero == 2.0
+    laplace = ["exp(-z)", "--metric", "l1", "--dim", "2"]
+    assert main(["derive", *laplace, "--out", str(tmp_path / "l.npz")]) == 0
+    assert SpectralTable.load(tmp_path / "l.npz").k_zero == 1.0
 
 
 def test_a_refusal_at_a_shell_is_one_explained_line(capsys):

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import spectra as sp
 from rf import GaussianField, SpectralFeatures, load_dataset, two_sample_test
 from spectra.base.enclosures import Enclosure
-from spectra.errors import SpectraError
 
 ROWS = np.random.default_rng(0).normal(size=(30, 3))
 
@@ -51,15 +50,6 @@ def test_a_result_says_in_a_line_what_it_is() -> None:
         assert "array(" not in text
         assert "\n" not in text
         assert len(text) < 300
-
-
-def test_definiteness_has_no_truth_value() -> None:
-    gamma = sp.variogram("3*z/2 - z**3/2", reach=1)
-    assert gamma.definiteness(3).answer is True
-    assert gamma.definiteness(4).answer is False
-    for dim in (3, 4):
-        with pytest.raises(SpectraError, match=r"\.answer"):
-            bool(gamma.definiteness(dim))
 
 
 @given(st.floats(min_value=0.0, allow_infinity=False, allow_nan=False))

@@ -62,29 +62,6 @@ def test_the_expected_kernel_is_the_signed_sum_of_the_parts(dim):
     assert (table.mass, table.mass_error) == (2.0, 2e-15)
 
 
-@pytest.mark.parametrize("dim", [1, 16])
-def test_the_mean_of_weighted_cosines_is_unbiased(dim):
-    table = signed_table(dim)
-    n = 30_000
-    draw = table.sample(n, rng=dim)
-    assert draw.frequencies.shape == (n, dim)
-    assert np.all(draw.weights == table.mass)
-    assert set(np.unique(draw.phases)) == {0.0, PI}
-    direction = np.random.default_rng(0).standard_normal(dim)
-    direction /= np.linalg.norm(direction)
-    for z in (0.3, 1.0, 4.0):
-        truth = float(table.expected_kernel(z))
-        # The terms have the mean square M^2 (1 + E cos(2 w.D))/2, because 2 phase is 0 or 2 pi.
-        absolute = signed_table(
-            dim, parts=tuple(Part(p.mass, 0.0, 0.0, p.law) for p in table.parts), k_zero=2.0
-        )
-        second = 0.5 * table.mass * (table.mass + float(absolute.expected_kernel(2.0 * z)))
-        deviation = np.sqrt((second - truth**2) / n)
-        assert abs(draw.kernel(z * direction) - truth) < 6.0 * deviation
-    # The signs matter: without the phases the estimate is that of another kernel.
-    assert abs(np.mean(draw.weights) - table.k_zero) > 0.5
-
-
 def test_a_table_must_have_the_mass_of_its_kernel():
     with pytest.raises(ParameterError, match="add up"):
         signed_table(k_zero=1.1)

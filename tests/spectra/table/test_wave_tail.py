@@ -16,10 +16,15 @@ from spectra.base.enclosures import Enclosure
 from spectra.density.components import SpectralDensity
 from spectra.errors import ParameterError
 from spectra.measure.panels import fit_signed
-from spectra.measure.wave_masses import mean_size, oscillating_masses, radius_for_masses
-from spectra.measure.wave_split import split_by_squares, tail_start, tail_waves
-from spectra.table.wave_sum import WaveSum
-from spectra.table.wave_tail import WaveTail
+from spectra.measure.waves import (
+    mean_size,
+    oscillating_masses,
+    radius_for_masses,
+    split_by_squares,
+    tail_start,
+    tail_waves,
+)
+from spectra.table.wave_tail import WaveSum, WaveTail
 
 START = 100.0
 RHO = WaveSum.of(

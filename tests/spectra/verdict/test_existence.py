@@ -157,12 +157,7 @@ def test_an_undecided_kernel_is_decided_by_an_assumption() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "Abs(sin(z))*exp(-z)",
-        "Abs(sin(z))**3/(1 + z)**(1/4)",
-        "Heaviside(cos(z))*exp(-z)",
-    ],
+    "text", ["Abs(sin(z))*exp(-z)", "Abs(sin(z))**3/(1 + z)**(1/4)", "Heaviside(cos(z))*exp(-z)"]
 )
 def test_infinitely_many_kinks_under_a_weight_are_undecided(text: str) -> None:
     for dim in (1, 3):
@@ -173,11 +168,7 @@ def test_infinitely_many_kinks_under_a_weight_are_undecided(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "way_out"),
-    [
-        (catalogue["matern"], "call it first"),
-        (lambda z: z, "radial"),
-    ],
+    ("kernel", "way_out"), [(catalogue["matern"], "call it first"), (lambda z: z, "radial")]
 )
 def test_objects_that_are_no_kernels_are_refused(kernel: object, way_out: str) -> None:
     with pytest.raises(ParameterError, match=way_out):
@@ -198,6 +189,9 @@ def test_a_verdict_has_no_truth_value() -> None:
         bool(verdict.on_domain(1))
     with pytest.raises(SpectraError, match="INFINITE"):
         bool(existence(radial("z"), 2).status)
+    for question in (verdict, existence(radial("z"), 2)):
+        with pytest.raises(SpectraError, match=r"\.answer"):
+            bool(question.positive_definite)
 
 
 @pytest.mark.parametrize("dim", [0, 1.5, True, "3"])
@@ -218,6 +212,8 @@ def test_the_error_of_an_infinite_mass_names_an_alternative() -> None:
         spectral_measure(radial("(1 - z**2/4)**2", support=2), 16)
     with pytest.raises(ParameterError, match="dim"):
         _ = existence(radial("exp(-z)")).measure
+    with pytest.raises(ParameterError, match="z_max"):
+        existence(radial("exp(-z)"), 2).on_domain()
     with pytest.raises(ParameterError, match="double precision"):
         spectral_measure(radial("1e-400*exp(-z)"), 3)  # a mass of 0 would be wrong
 
@@ -258,11 +254,6 @@ def test_a_continuation_exists_exactly_where_theorem_b_allows(
     verdict = existence(kernel).on_domain(z_max)  # type: ignore[arg-type]
     assert verdict.condition is not None, verdict.reasons
     assert _largest(verdict.condition) == largest
-
-
-def test_a_radial_kernel_has_no_range_of_its_own() -> None:
-    with pytest.raises(ParameterError, match="z_max"):
-        existence(radial("exp(-z)"), 2).on_domain()
 
 
 # --- positive definiteness ------------------------------------------------------------------
@@ -307,8 +298,6 @@ def test_the_sphere_and_the_space_are_different_questions() -> None:
     on_sphere = verdict.on_sphere(degree=3)
     assert on_sphere.status is Status.FINITE
     assert on_sphere.positive_definite is True
-    signed = existence(zonal("(1 - (2 - 2*u)/(36/25))**3"), 3).on_sphere(degree=4)
-    assert signed.positive_definite is False
 
 
 @pytest.mark.parametrize(

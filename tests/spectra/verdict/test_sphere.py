@@ -215,9 +215,8 @@ def test_bounded_kernels_that_are_singular_at_one_stay_positive_definite(text):
 def test_a_multiple_of_an_angle_is_a_polynomial():
     assert zonal("cos(3*acos(u))").zonal == zonal("4*u**3 - 3*u").zonal
     assert zonal("cos(2*asin(u))").zonal == zonal("1 - 2*u**2").zonal
-    found = existence(zonal("cos(20*acos(u))"), 2).on_sphere(
-        degree=20
-    )  # on the circle it is one wave
+    # On the circle it is one wave.
+    found = existence(zonal("cos(20*acos(u))"), 2).on_sphere(degree=20)
     assert (found.positive_definite, found.coefficients.tail_bound) == (True, 0.0)
     np.testing.assert_allclose(found.coefficients.values[-1], 0.5, rtol=1e-12)
 

@@ -15,9 +15,7 @@ def _told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def test_the_text_has_answer_reason_and_condition(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_text_has_answer_reason_and_condition(capsys: pytest.CaptureFixture[str]) -> None:
     text = _told(capsys, "ntk", "--dim", "3")
     answer, reason, advice, *rest = text.splitlines()
     assert answer.startswith("ntk: has a decomposition on the unit sphere of R^3; on all of R^d ")
@@ -36,10 +34,7 @@ def test_the_text_has_answer_reason_and_condition(
     ],
 )
 def test_the_json_has_the_same_content(
-    capsys: pytest.CaptureFixture[str],
-    arguments: tuple[str, ...],
-    status: str,
-    max_dim: object,
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], status: str, max_dim: object
 ) -> None:
     data = json.loads(_told(capsys, *arguments, "--json"))
     assert data["status"] == status

@@ -10,12 +10,10 @@ from mpmath import mp
 
 import spectra as sp
 from spectra.density import spectral_density
-from spectra.density.components import SpectralDensity
 from spectra.density.half_line.half_line import _order_rays, half_line_density
-from spectra.density.half_line.half_line_formula import HalfLineFormula
-from spectra.density.half_line.power_tail import power_tail
-from spectra.density.half_line.power_terms import expand_in_powers
+from spectra.density.half_line.half_line_formula import HalfLineFormula, expand_in_powers
 from spectra.density.half_line.ray_sums import RaySums, hankel_factor
+from spectra.density.half_line.sampled_density import power_tail
 from spectra.errors import AccuracyError, NoRouteError, TimeLimitError
 from spectra.formula.parsing import Z
 from spectra.measure import measure_of
@@ -214,30 +212,7 @@ def test_below_the_samples_the_density_is_its_power(text, dim, power):
     assert component.origin_exponent == power
 
 
-# --- from text to a table ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "dim"),
-    [
-        pytest.param("1/(1+z**3)", 1, marks=SLOW),
-        pytest.param("tanh(z)/z", 3, marks=SLOW),
-        ("exp(-z**(3/2))", 3),
-    ],
-)
-def test_a_table_gives_the_kernel(name, dim):
-    kernel = sp.radial(name)
-    # Whether or not another route knows the kernel: half_line is what is tested.
-    components, atoms = half_line_density(formula_of(name), dim)
-    measure = measure_of(SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "numeric"))
-    plus, minus = measure.positive_mass, measure.negative_mass
-    assert abs(plus.mid - minus.mid - kernel.at_zero) <= plus.rad + minus.rad + 1e-15 * plus.mid
-    assert plus.rad <= 1e-10 * plus.mid
-    if name == "exp(-z**(3/2))":  # positive definite in every dimension
-        assert minus.mid <= minus.rad
-    table = sp.tabulate(measure)
-    error = np.abs(table.expected_kernel(DISTANCES) - kernel(DISTANCES))
-    assert np.all(error <= 4e-15 * (plus.mid + minus.mid) + plus.rad + minus.rad)
+# --- summands ---------------------------------------------------------------------------------
 
 
 def test_known_summands_keep_their_closed_forms():

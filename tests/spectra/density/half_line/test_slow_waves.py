@@ -10,7 +10,7 @@ import spectra as sp
 from spectra.base.precision import working_precision
 from spectra.density import spectral_density
 from spectra.density.half_line.half_line import half_line_density
-from spectra.density.half_line.read_waves import read_waves
+from spectra.density.half_line.half_line_formula import read_waves
 from spectra.errors import NoRouteError
 from spectra.formula.ball_function import (
     BallFunction,

@@ -1,1 +1,0 @@
-"""Baselines for kernels of the inner product."""

@@ -1,1 +1,0 @@
-"""Baselines for the Gaussian kernel that draw frequencies in blocks."""

@@ -1,1 +1,0 @@
-"""The experiments of He et al. (AsK-RFF)."""

@@ -1,1 +1,0 @@
-"""The experiments of Liu et al. (GRFF)."""
