@@ -32,12 +32,14 @@ _MODULES = {
     "RFF": "features.named",
     "SignatureWarning": "features.messages",
     "SpectralFeatures": "features.spectral_features",
+    "SphereField": "fields",
     "UselessFeaturesWarning": "features.messages",
     "anisotropy": "inputs.anisotropy",
     "draw_frequencies": "sampling.frequencies",
     "load_dataset": "papers.datasets",
     "show_config": "feature_maps.threads",
     "two_sample_test": "two_sample",
+    "unit_vectors": "fields",
 }
 
 __all__ = sorted(_MODULES)

@@ -39,6 +39,7 @@ _MODULE_OF = {
     "empirical_variogram": "variograms",
     "existence": "verdict",
     "family": "kernels.catalogue",
+    "great_circle": "kernels.great_circle",
     "l1": "kernels.kernel",
     "radial": "kernels.kernel",
     "spectral_density": "density",

@@ -24,7 +24,7 @@ from spectra.base.numbers import checked_dim, real_array, whole_number
 from spectra.errors import DataError, ParameterError
 from spectra.table import Points, SpectralTable
 
-__all__ = ["GaussianField"]
+__all__ = ["GaussianField", "seed_from"]
 
 # The random streams of a path: its frequencies and coefficients; the noise that conditioning adds.
 _WAVE_STREAM, _NOISE_STREAM = 0, 1
@@ -111,7 +111,7 @@ class GaussianField:
         self.n_components = _checked_components(n_components)
         self.coupling = coupling
         self.length_scale = length_scale
-        self.seed = _seed_from(random_state)
+        self.seed = seed_from(random_state)
         # Set once the dimension is known: the covariance, and the lengths of a rescaled kernel.
         self._covariance: Covariance | None = None
         self._own_lengths: FloatArray | None = None
@@ -407,7 +407,7 @@ def _checked_components(n_components: Any) -> int:
     return n
 
 
-def _seed_from(random_state: Any) -> int:
+def seed_from(random_state: Any) -> int:
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
     return whole_number(random_state, "random_state", least=0, most=np.inf)

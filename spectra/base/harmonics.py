@@ -14,17 +14,19 @@ normalised coefficients g_n = sqrt(N(n, d)) j_n; the sum of g_n(x)^2 over all n 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from math import comb
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spectra.base.accuracy import EPS
 from spectra.base.bessel import plane_wave_mean, signed_log_0f1
 from spectra.base.numbers import FloatArray
 
-__all__ = ["gegenbauer_sequence", "harmonic_count", "orthonormal_sequence",
+__all__ = ["gegenbauer_sequence", "gegenbauer_shares", "harmonic_count", "orthonormal_sequence",
            "wave_coefficients"]  # fmt: skip
 
 # An array, a float, a fraction or an mpmath number.
@@ -36,6 +38,11 @@ _UNIT, _LEAST_PHASE = 1e100, 1e-200
 # The downward recurrence starts at the degree max(degree, m) + _MARGIN + _ROOT_MARGIN sqrt(m), m
 # about the mean of n under the probabilities g_n^2: its initial values then have no influence.
 _MARGIN, _ROOT_MARGIN = 60, 16.0
+# Panels of the quadrature in the angle: their nodes, the largest width times the degree, and how
+# often they are halved towards a point where the function is not smooth.
+_NODES, _PANEL_PHASE, _HALVINGS = 20, 12.0, 52
+# Rounding of a share: (this + n) EPS, relative to the sum of the absolute terms.
+_SHARE_ROUNDING = 8.0
 
 
 def harmonic_count(degree: int, dim: int) -> int:
@@ -97,6 +104,46 @@ def orthonormal_sequence(dim: int, s: FloatArray) -> Iterator[FloatArray]:
         square = n * (n + dim - 3) / ((2 * n + dim - 4) * (2 * n + dim - 2)) if n > 1 else 1 / dim
         b_next = np.sqrt(square)
         previous, current, b = current, (s * current - b * previous) / b_next, b_next
+
+
+def gegenbauer_shares(
+    function: Callable[[FloatArray], FloatArray], dim: int, degree: int, kinks: Iterable[float] = ()
+) -> tuple[FloatArray, FloatArray]:
+    r"""The shares s_n in k(theta) = sum s_n P_n(cos theta), n = 0, ..., degree, and their errors.
+
+    .. math:: s_n = N(n, d) \int_0^\pi k(\theta) P_n(\cos\theta) \sin^{d-2}\theta\,d\theta
+                    \Big/ \int_0^\pi \sin^{d-2}\theta\,d\theta
+
+    By Gauss' rule on panels; at 0, pi and the ``kinks`` the function may have any power.
+
+    Examples
+    --------
+    >>> gegenbauer_shares(lambda angle: np.cos(angle) ** 2, 3, 2)[0].round(12) + 0.0
+    array([0.33333333, 0.        , 0.66666667])
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    points = np.unique([0.0, *(x for x in kinks if 0.0 < x < np.pi), np.pi])
+    grades = 0.5 ** np.arange(_HALVINGS, 1, -1.0)
+    edges = [np.arange(0.0, np.pi, _PANEL_PHASE / max(degree, 24)), points]
+    for low, high in pairwise(points):
+        edges += [low + (high - low) * grades, high - (high - low) * grades]
+    e = np.unique(np.concatenate(edges))
+    half = np.diff(e)[:, None] / 2
+    angle = (e[:-1, None] + half * (1.0 + nodes)).ravel()
+    w = (half * weights).ravel() * np.sin(angle) ** (dim - 2)
+    values = function(angle) * w / w.sum()
+    far = angle > 0.5 * np.pi  # P_n(-u) = (-1)^n P_n(u), and differences are accurate near u = 1
+    by_parity = values, np.where(far, -values, values)
+    fall = 2.0 * np.sin(np.where(far, np.pi - angle, angle) / 2) ** 2
+    counts = np.array([harmonic_count(n, dim) for n in range(degree + 1)], float)
+    sizes = np.abs(values)
+    p, step, shares, errors = np.ones_like(fall), -fall, np.empty(degree + 1), np.empty(degree + 1)
+    for n in range(degree + 1):
+        shares[n] = counts[n] * np.einsum("i,i", p, by_parity[n % 2])
+        errors[n] = counts[n] * np.einsum("i,i", np.abs(p), sizes) * (_SHARE_ROUNDING + n) * EPS
+        p += step
+        step = ((n + 1) * step - (2 * n + dim) * fall * p) / (n + dim - 1)
+    return shares, errors
 
 
 def wave_coefficients(dim: int, degree: int, x: ArrayLike) -> FloatArray:

@@ -146,6 +146,9 @@ def _find_partner(factor: sympy.Expr) -> sympy.Expr | None:
         order, scale = factor.args[0], inner / Z
         if not scale.has(Z) and scale.is_positive and order.is_positive:
             return Z**order
+        # x^nu K_nu(x), nu <= 1/2, is exp(-x) U(1/2 - nu, 1 - 2 nu, 2x), monotone in x = c z^2, too.
+        if not (inner / Z**2).has(Z) and order.is_positive and order <= _HALF:
+            return Z ** (2 * order)
     if factor.is_Pow and factor.exp.is_negative and factor.base.func in (sympy.sinh, sympy.besseli):
         order = _ONE if factor.base.func == sympy.sinh else factor.base.args[0]
         if _has_imaginary_zeros(factor.base / Z**order):
@@ -166,7 +169,7 @@ def _is_mean_of_dilates(expr: sympy.Expr, derivatives: int) -> bool:
 
 def _is_monotone_by_derivative(expr: sympy.Expr, derivatives: int) -> bool:
     """Whether the limit at infinity is >= 0, and the negative of the derivative is monotone."""
-    if not _has_monotone_derivative(-expr, derivatives):
+    if not (_is_bernstein(-expr, 0) or _has_monotone_derivative(-expr, derivatives)):
         return False
     try:
         value = limit(expand_at(expr, sympy.oo, 1, _WINDOW))

@@ -18,13 +18,14 @@ from spectra.definiteness.closed_forms import (
     spline_dimension,
 )
 from spectra.definiteness.monotone import is_completely_monotone
-from spectra.definiteness.polya import hat_mixture_dimension
+from spectra.definiteness.polya import hat_mixture_dimension, is_nonnegative
 from spectra.formula.callables import Opaque
 from spectra.formula.expansions.exact_numbers import is_zero, sign
 from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.parsing import U, Z
 from spectra.formula.pieces import Piece, factorize
 from spectra.kernels.catalogue import DIMENSION, catalogue
+from spectra.kernels.great_circle import function_of_angle
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.local import analyse
 from spectra.singularities.periodic import is_trigonometric
@@ -43,6 +44,7 @@ _MOST_CHOICES = 8
 _LARGEST_ORDER = 4
 #: Compact kernels of the catalogue whose largest dimensions, 2 and 3, no rule here proves.
 _CATALOGUE_MODELS = ("circular", "cubic")
+_ZERO = sympy.Integer(0)
 
 
 @lru_cache(maxsize=200)
@@ -255,7 +257,47 @@ def proved_on_sphere(kernel: Kernel, dim: int) -> str | None:
         proved_dim = _SPHERE_RULES(kernel.zonal)
     if proved_dim >= dim:
         return "It is made of functions that are positive definite on the sphere."
-    return None
+    of_angle = function_of_angle(kernel).pieces
+    reasons = [reason for p in of_angle if (reason := _prove_by_angle(p, dim))]
+    return " ".join(dict.fromkeys(reasons)) if len(reasons) == len(of_angle) else None
+
+
+@lru_cache(maxsize=200)
+def _prove_by_angle(piece: Piece, dim: int) -> str:
+    """Why a function f of the angle is positive definite on the sphere of R^dim; empty if unproved.
+
+    Completely monotone functions of the angle are positive definite on every sphere, and those that
+    are positive definite on R^3 (R) and 0 beyond pi on that of R^4 (R^2) (T. Gneiting, Strictly and
+    non-strictly positive definite functions on spheres, Bernoulli 19, 2013, theorems 3 and 7).
+    """
+    if piece.support < sympy.pi or (piece.support == sympy.pi and not piece.expr.subs(Z, sympy.pi)):
+        if dim <= 4 and _piece_dimension(piece) >= (3 if dim > 2 else 1):
+            return "It is positive definite on R^3 as a function of the angle, and 0 beyond pi."
+        return ""
+    if is_completely_monotone(piece.expr.subs(Z, Z**2)):
+        return "It is completely monotone in the angle: positive definite on every sphere."
+    if dim <= 4 and piece.expr.is_polynomial(Z) and _has_nonnegative_sine_series(piece.expr):
+        return "It is a polynomial in the angle with shares >= 0 on the sphere of R^4."
+    return ""
+
+
+def _has_nonnegative_sine_series(f: Expr) -> bool:
+    r"""Whether a polynomial of the angle has nonnegative shares on the sphere of R^4.
+
+    They are positive multiples of :math:`a_n - a_{n+2}`, :math:`a_n = \int_0^\pi f(z) \cos(nz) dz`,
+    which by partial integration are a polynomial in :math:`y = n^{-2}` for even n, one for odd n.
+    """
+    mean, start = sympy.integrate(f, (Z, 0, sympy.pi)), []
+    for parity in (1, -1):
+        terms, derivative, power = [], f.diff(Z), Z
+        while derivative != 0:
+            terms.append((parity * derivative.subs(Z, sympy.pi) - derivative.subs(Z, 0)) * power)
+            derivative, power = derivative.diff(Z, 2), -power * Z
+        of_y = sympy.expand(sympy.Add(*terms))
+        start.append(of_y.subs(Z, sympy.Rational(1, 4)))
+        if not is_nonnegative(of_y.diff(Z), _ZERO, sympy.Rational(5 - 3 * parity, 8)):
+            return False
+    return bool(sign(mean - start[0]) >= 0)
 
 
 def _sphere_base_case_dimension(expr: Expr) -> float:

@@ -64,13 +64,13 @@ class Opaque(sympy.Function):  # type: ignore[misc]
         """Say what is not known of the callable, and what to state; empty if nothing is missing."""
         has_support = cls.support is not sympy.oo
         call = f"support={cls.support}, edge=3" if has_support else "decay='gaussian'"
-        required = ("edge" if has_support else "decay", "breaks", "origin")
-        missing = [f"{name}=" for name in required if getattr(cls, name) is None]
+        required = _HINTS_WITH_SUPPORT if has_support else _HINTS_WITHOUT_SUPPORT
+        missing = [hint for name, hint in required.items() if getattr(cls, name) is None]
         if not missing:
             return ""
         return (
-            f"how smooth {cls.__name__} is and how it tends to 0; state {', '.join(missing)} as in "
-            f"radial({cls.__name__}, {call}, breaks=(), origin='smooth')"
+            f"how smooth {cls.__name__} is and how it tends to 0; state {', '.join(missing)}, for "
+            f"example radial({cls.__name__}, {call}, breaks=(), origin='smooth')"
         )
 
     def _eval_is_real(self) -> bool:
@@ -192,6 +192,12 @@ def opaque_terms(expr: sympy.Expr) -> tuple[tuple[OpaqueTerm, ...], sympy.Expr] 
 
 
 _PROPERTIES = ("edge", "breaks", "origin", "decay")
+_COMMON_HINTS = {
+    "breaks": "breaks= (the radii where it is not smooth, or ())",
+    "origin": "origin= ('smooth' in z^2, or the smallest power at z = 0 that is not even)",
+}
+_HINTS_WITHOUT_SUPPORT = {"decay": "decay= ('gaussian', 'exponential' or a power)"} | _COMMON_HINTS
+_HINTS_WITH_SUPPORT = {"edge": "edge= (s if it ends like (support - z)^s)"} | _COMMON_HINTS
 
 
 def check_stated_properties(support: sympy.Expr, options: Mapping[str, Any]) -> dict[str, Any]:

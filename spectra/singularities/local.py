@@ -41,7 +41,7 @@ from spectra.singularities.results import (
 from spectra.singularities.rules import radius_gap, radius_rule, unbounded_rule
 from spectra.singularities.zeros import distinct
 
-__all__ = ["analyse", "analyse_end", "analytic_intervals"]
+__all__ = ["analyse", "analyse_end", "analyse_inside", "analytic_intervals"]
 
 #: Powers of t kept in an expansion, tried in turn until it shows the singularity.
 _WINDOWS = (5, 12, 30, 64)
@@ -105,6 +105,20 @@ def analyse(kernel: Kernel) -> LocalAnalysis:
         return analyse_periodic(half_line_expr, analyse)
     infinity = add_recurrence(half_line_expr, infinity) if infinity.gaps else infinity
     return LocalAnalysis(exprs, origin, at_radii, infinity, gaps)
+
+
+def analyse_inside(kernel: Kernel, end: Expr) -> LocalAnalysis:
+    """The analysis at 0 and at the radii below ``end``; the last formula is that below ``end``."""
+    radii, exprs, gaps = analytic_intervals(kernel)
+    if not exprs:
+        return LocalAnalysis((), PointAnalysis(), (), PointAnalysis(), gaps)
+    inside = [r for r in radii if r.evalf(30) < end.evalf(30)]
+    points = tuple(
+        (r, _expand_until_decided(partial(_analyse_radius, *sides, r), r))
+        for sides, r in zip(pairwise(exprs), inside, strict=False)
+    )
+    origin = _expand_until_decided(partial(_analyse_origin, exprs[0]), _ZERO)
+    return LocalAnalysis(exprs[: len(inside) + 1], origin, points, PointAnalysis(), gaps)
 
 
 def _expand_until_decided(

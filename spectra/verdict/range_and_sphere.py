@@ -26,13 +26,16 @@ from spectra.errors import AccuracyError, ParameterError, SpectraError
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.parameters import exact_parameter
 from spectra.formula.pieces import merge_pieces
+from spectra.kernels.great_circle import to_angle
 from spectra.kernels.kernel import Kernel
+from spectra.singularities.branches import classify_at
 from spectra.singularities.local import analyse, analyse_end
 from spectra.singularities.results import Gap, LocalAnalysis, PointAnalysis
 from spectra.singularities.rules import antipode_rule, sphere_rule
 from spectra.singularities.zeros import same_radius
 from spectra.verdict.assumptions import require_formula
 from spectra.verdict.combination import combine
+from spectra.verdict.refuted_on_sphere import refute_on_sphere
 from spectra.verdict.sphere_coefficients import SphereCoefficients, sphere_coefficients
 from spectra.verdict.status import RegionVerdict, Status
 
@@ -59,6 +62,8 @@ def _points_up_to(
     for i, (r, point) in enumerate(analysis.radii):
         if same_radius(r, end):
             try:
+                if on_sphere and classify_at(to_angle(analysis.exprs[i]), sympy.pi) == "analytic":
+                    continue
                 if on_sphere:  # at a single point only continuity matters
                     points.append(antipode_rule(analyse_end(analysis.exprs[i], r, up_to_dim=_ONE)))
                 else:
@@ -117,11 +122,14 @@ def verdict_on_sphere(
     positive_definite = None if coefficients is None else coefficients.nonnegative
     if positive_definite:
         reasons.append("Every Gegenbauer coefficient is nonnegative: positive definite there.")
-    elif positive_definite is False:
-        reasons.append("A Gegenbauer coefficient is negative: indefinite.")
-    elif (proof := proved_on_sphere(kernel, dim)) is not None:
+    elif positive_definite is None and (proof := proved_on_sphere(kernel, dim)) is not None:
         positive_definite = True
         reasons.append(f"Positive definite on the sphere: {proof}")
+    elif (refutation := refute_on_sphere(kernel, dim)) is not None:
+        positive_definite = False
+        reasons.append(f"Indefinite on the sphere. {refutation.reason}")
+    elif positive_definite is False:
+        reasons.append("A Gegenbauer coefficient is negative: indefinite.")
     if positive_definite or (coefficients is not None and math.isfinite(coefficients.tail_bound)):
         # This proves convergence even if the singularities left a gap.
         if verdict.status is Status.INFINITE:

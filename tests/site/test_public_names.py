@@ -23,6 +23,7 @@ PUBLIC = [
     "empirical_variogram",
     "existence",
     "family",
+    "great_circle",
     "l1",
     "radial",
     "spectral_density",

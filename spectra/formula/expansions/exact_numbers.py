@@ -10,7 +10,7 @@ import sympy
 from spectra.errors import SpectraError
 
 __all__ = [
-    "ExpansionError", "MoreTermsNeeded", "exponential", "is_zero", "sign", "simplify",
+    "ExpansionError", "MoreTermsNeeded", "as_float", "exponential", "is_zero", "sign", "simplify",
     "sum_is_zero",
 ]  # fmt: skip
 
@@ -85,6 +85,11 @@ def simplify(c: sympy.Expr) -> sympy.Expr:
         return c
     if not c.has(sympy.Float) and is_zero(c):
         return sympy.Integer(0)
+    return as_float(c)
+
+
+def as_float(c: sympy.Expr) -> sympy.Expr:
+    """A coefficient to 200 digits."""
     return c.evalf(_FLOAT_DIGITS, maxn=2 * _FLOAT_DIGITS, chop=True)
 
 

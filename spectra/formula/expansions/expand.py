@@ -17,7 +17,7 @@ from sympy import S
 
 from spectra.formula.callables import Opaque
 from spectra.formula.expansions.elementary import arcsine, arctangent, cosine, exp, limit, log, sine
-from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
+from spectra.formula.expansions.exact_numbers import ExpansionError, as_float, is_zero, sign
 from spectra.formula.expansions.expansion import ZERO, Expansion, Series, pfq_coefficients
 from spectra.formula.expansions.special_functions import (
     bessel_at_infinity,
@@ -191,7 +191,8 @@ def _taylor(node: sympy.Expr, expand: Expand) -> Expansion:
             c = derivative.subs(_X, value) / sympy.factorial(k)
             if c.has(sympy.oo, sympy.zoo, sympy.nan):
                 raise ExpansionError(f"{node.func.__name__} has no Taylor series at {value}")
-            yield c
+            # A value of K_nu is slow, and would be evaluated again in every product.
+            yield as_float(c) if k and node.func == sympy.besselk else c
             derivative = sympy.diff(derivative, _X)
         raise ExpansionError(f"more than {_MAX_DERIVATIVES} derivatives of {node.func} are needed")
 
