@@ -11,43 +11,25 @@ from pathlib import Path
 
 import numpy as np
 import skgstat
-from scipy.optimize import minimize
 
 import spectra as sp
-from rf import GaussianField
+from rf import GaussianField, Kriging
 from spectra.cli.pictures import pyplot
 
 DPI, SIDE, SEED = 75, 90, 0
-
-
-def likelihood(parameters: np.ndarray, X: np.ndarray, y: np.ndarray) -> float:
-    """Minus the log likelihood of a constant mean and a spherical model with a nugget."""
-    length, var, nugget = np.exp(parameters)
-    K = var * sp.catalogue["spherical"]().gram(X / length) + nugget * np.eye(len(X))
-    L = np.linalg.cholesky(K)
-    whitened = np.linalg.solve(L, np.stack([y, np.ones_like(y)], axis=1))
-    mean = whitened[:, 1] @ whitened[:, 0] / (whitened[:, 1] @ whitened[:, 1])
-    rest = whitened[:, 0] - mean * whitened[:, 1]
-    return float(0.5 * rest @ rest + np.log(np.diag(L)).sum())
 
 
 def meuse(folder: Path) -> None:
     """Kriging, its standard deviation, and two fields through the data."""
     places, zinc = skgstat.data.meuse(variable="zinc")["sample"]
     X, y = (places - places.mean(axis=0)) / 1000.0, np.log(zinc[:, 0])
-    fit = minimize(likelihood, np.log([1.0, 0.5, 0.1]), args=(X, y), method="Nelder-Mead")
-    length, var, nugget = np.exp(fit.x)
-    print(f"range {length:.3f} km, variance {var:.3f}, nugget {nugget:.3f}, {len(X)} points")
-    kernel = float(var) * sp.catalogue["spherical"]()
-    field = GaussianField(kernel, 2, n_components=2048, length_scale=length, random_state=SEED)
-    mean = y.mean()
-    given = field.condition(X, y - mean, noise=np.sqrt(nugget))
+    model = Kriging("matern(nu=3/2)", random_state=SEED).fit(X, y)
+    print(model.summary())
     axes = [np.linspace(*np.quantile(X[:, j], [0, 1]), SIDE) for j in range(2)]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
     shown = [
-        given.mean(points) + mean,
-        given.std(points),
-        *(given.sample(points, n_paths=2) + mean),
+        *model.predict(points, return_std=True),
+        *model.sample(points, n_paths=2),
     ]
     plt = pyplot()
     figure, panels = plt.subplots(1, 4, figsize=(13, 3.6), layout="constrained")

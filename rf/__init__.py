@@ -26,6 +26,7 @@ _MODULES = {
     "GaussianField": "fields",
     "KreinRidge": "krein.ridge",
     "KreinRidgeClassifier": "krein.classifier",
+    "Kriging": "kriging",
     "LengthScaleWarning": "inputs.unit_warning",
     "ORF": "features.named",
     "RFF": "features.named",

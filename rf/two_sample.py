@@ -96,7 +96,7 @@ def two_sample_test(
     ----------
     X, Y : array_like of shape (n, d), (m, d)
         The samples, of at least two rows each.
-    kernel : Kernel, CompositeKernel, Entry, str, SpectralMeasure, Design, table or Variogram
+    kernel : Kernel, CompositeKernel, Family, str, SpectralMeasure, Design, table or Variogram
         As in :class:`rf.SpectralFeatures`, but with a positive measure on R^d; or a variogram gamma
         for the kernel -gamma, such as ``spectra.variogram("z")`` for the energy distance.
     length_scale : float, array_like of shape (d,) or (d, d), or "median"

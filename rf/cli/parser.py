@@ -11,9 +11,9 @@ from spectra.base.console import Command, run_commands
 __all__ = ["main"]
 
 
-def _add(name: str) -> Callable[[argparse.ArgumentParser], None]:
-    """A function of rf.cli.commands, which is imported on use: scikit-learn loads slowly."""
-    return lambda parser: getattr(import_module("rf.cli.commands"), name)(parser)
+def _add(name: str, module: str = "rf.cli.commands") -> Callable[[argparse.ArgumentParser], None]:
+    """A function of a module that is imported on use: scikit-learn loads slowly."""
+    return lambda parser: getattr(import_module(module), name)(parser)
 
 
 _COMMANDS = {
@@ -24,6 +24,14 @@ _COMMANDS = {
             "digits --kernel 'matern(nu=1.5)' --columns 128 --coupling iid orthogonal --runs 5",
         ),
         _add("add_approximate"),
+    ),
+    "fit": Command(
+        "fit kernels to a table of points and values, and predict (kriging)",
+        (
+            "data.csv --x east north --y zinc --log --plot map.png",
+            "data.csv --x east north --y zinc --family spherical laplace --out grid.csv",
+        ),
+        _add("add_fit", "rf.cli.fit"),
     ),
     "reproduce": Command(
         "recompute a published table",
@@ -38,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     return run_commands(
         "rf",
-        "Random features of kernels: errors on data, and published tables.",
+        "Random features of kernels: errors on data, kriging, and published tables.",
         _COMMANDS,
         argv,
         if_interrupted="finished results of reproduce are kept in --folder",

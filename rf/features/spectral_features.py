@@ -28,7 +28,7 @@ class SpectralFeatures(BaseSpectralFeatures):
 
     Parameters
     ----------
-    kernel : Kernel, Entry, str, SpectralMeasure, design or SpectralTable, default="gaussian"
+    kernel : Kernel, Family, str, SpectralMeasure, design or SpectralTable, default="gaussian"
         A str is a name of ``spectra.catalogue`` or a formula in z = |x - y|, in u = <x, y> of rows
         of length 1, or in t = <x, y> of any rows.  A
         ``spectra.design(..., n_components=n)`` sets the coupling and the numbers of frequencies.

@@ -1,9 +1,10 @@
 r"""A Gaussian field conditioned on observations, by Matheron's rule.
 
-.. math:: f_{|y}(x) = f(x) + k(x, X)\,(K + \sigma^2 I)^{-1} (y - f(X) - \varepsilon)
+.. math:: f_{|y}(x) = f(x) + k(x, X)\,(K + D)^{-1} (y - f(X) - \varepsilon)
 
 f is a path of the field, the second term is its correction, y are the observations at the rows of
-X, K = k(X, X), and eps is normal with standard deviation sigma.  The mean is the kriging mean.
+X, K = k(X, X), and eps is normal with the variances D.  The mean is the kriging mean.  With a drift
+its coefficients are those of universal kriging, for the mean and for every path (``drift``).
 """
 
 from __future__ import annotations
@@ -17,16 +18,18 @@ from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
+from scipy.linalg import cho_factor, lapack
 from scipy.sparse.linalg import LinearOperator, cg
 
+from rf.fields.drift import Drift, KrigingSystem
+from rf.fields.vecchia import neighbour_blocks, vecchia_factor
 from rf.inputs.arrays import user_stacklevel
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import check_time, stage
 from spectra.base.numbers import real_array
 from spectra.errors import AccuracyError, DataError, ParameterError
 
-__all__ = ["ConditionedField"]
+__all__ = ["ConditionedField", "checked_noise"]
 
 # Rows up to which "auto" factors the covariance matrix (800 MB).
 _MOST_FACTORED = 10_000
@@ -35,8 +38,8 @@ _MOST_FACTORED = 10_000
 _MOST_IN_MEMORY, _BLOCK_ENTRIES = 16_384, 1 << 22
 # Conjugate gradients: relative residual at which they stop, and the limit of their steps.
 _CG_TOLERANCE, _CG_STEPS = 1e-10, 2_000
-# Inducing points of the preconditioner, and the jitter on their diagonal, relative to k(0).
-_INDUCING, _JITTER = 1_000, 1e-9
+# Neighbours of the preconditioner, and the jitter on its diagonal, relative to k(0).
+_NEIGHBOURS, _JITTER = 30, 1e-9
 # Warn if the mean of the data is more than this many standard deviations away from 0.
 _WARN_DEVIATIONS = 4.0
 # Refuse a matrix whose solutions have a larger relative rounding error (condition number * eps).
@@ -55,8 +58,10 @@ class ConditionedField:
         The points of the observations.
     y : ndarray of shape (n,)
         The observed values.
-    noise : float
-        Standard deviation of the errors of y.
+    noise : ndarray of shape (n,)
+        Standard deviations of the errors of y.
+    drift : Drift
+        The mean of the field: :attr:`Drift.kind` is None, "constant", "linear" or "columns".
     solver : str
         "cholesky" or "cg".
 
@@ -81,18 +86,21 @@ class ConditionedField:
     field: Any
     X: FloatArray
     y: FloatArray
-    noise: float
+    noise: FloatArray
+    drift: Drift
     solver: str
-    _factor: FloatArray | None  # lower Cholesky factor of K + noise^2 I; None with solver "cg"
-    _condition: float  # condition number of K + noise^2 I; unused with solver "cg"
+    _factor: FloatArray | None  # lower Cholesky factor of K + D; None with solver "cg"
+    _condition: float  # condition number of K + D; unused with solver "cg"
 
     def __repr__(self) -> str:
-        data = f"{len(self.y)} values with errors of {self.noise:g}"
+        low, high = float(self.noise.min()), float(self.noise.max())
+        errors = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+        data = f"{len(self.y)} values with errors of {errors}"
         return f"ConditionedField: {self.field!r} through {data}, solved by {self.solver}"
 
     @classmethod
     def from_data(
-        cls, field: Any, X: FloatArray, y: ArrayLike, *, noise: float, solver: str
+        cls, field: Any, X: FloatArray, y: ArrayLike, *, noise: ArrayLike, drift: Any, solver: str
     ) -> Self:
         """Check the data and factor the matrix; called by :meth:`rf.GaussianField.condition`."""
         values = real_array(y, "y", error=DataError)
@@ -103,52 +111,49 @@ class ConditionedField:
             )
         if not len(X):
             raise DataError("There are no points to condition on: use the field itself.")
-        deviation = real_array(noise, "noise")
-        if deviation.ndim:
-            raise ParameterError(
-                f"noise has the shape {deviation.shape}: give one standard deviation for all rows."
-            )
-        noise = float(deviation)
-        if not 0.0 <= noise < np.inf:
-            raise ParameterError(
-                f"noise = {noise} must be a finite standard deviation, at least 0."
-            )
-        mean, field_deviation = float(values.mean()), float(np.hypot(field.k_zero**0.5, noise))
-        if abs(mean) > _WARN_DEVIATIONS * field_deviation:
+        deviations = checked_noise(noise, len(X))
+        mean = float(values.mean())
+        field_deviation = float(np.hypot(field.k_zero**0.5, deviations.max()))
+        if drift is None and abs(mean) > _WARN_DEVIATIONS * field_deviation:
             warnings.warn(
                 f"The data have the mean {mean:.4g}, and the field has the mean 0 and the standard "
                 f"deviation {field_deviation:.4g}: predictions far from the data tend to 0. "
-                "Subtract the mean from y, and add it to the predictions.",
+                'Use drift="constant", or subtract the mean from y.',
                 stacklevel=user_stacklevel(),
             )
         if solver not in ("auto", "cholesky", "cg"):
             raise ParameterError(f"solver = {solver!r} must be 'auto', 'cholesky' or 'cg'.")
         if solver == "auto":
             solver = "cholesky" if len(X) <= _MOST_FACTORED else "cg"
+        trend = Drift.at(drift, X)
         if solver == "cg":
-            return cls(field, X, values, noise, solver, None, 1.0)
-        factor, condition = _factor_matrix(_covariance_matrix(field, X), noise)
-        return cls(field, X, values, noise, solver, factor, condition)
-
-    def _solve(self, right: FloatArray) -> FloatArray:
-        """(K + noise^2 I)^(-1) times the columns of ``right``."""
-        if self._factor is None:
-            return self._cg_solver(right)
-        return np.asarray(cho_solve((self._factor, True), right))
+            return cls(field, X, values, deviations, trend, solver, None, 1.0)
+        factor, condition = _factor_matrix(_covariance_matrix(field, X), deviations)
+        return cls(field, X, values, deviations, trend, solver, factor, condition)
 
     @cached_property
-    def _cg_solver(self) -> Callable[[FloatArray], FloatArray]:
-        return _make_cg_solver(self.field, self.X, self.noise)
+    def _system(self) -> KrigingSystem:
+        if self._factor is None:
+            solve = _make_cg_solver(self.field, self.X, self.noise)
+            return KrigingSystem(solve, None, self.drift.columns)
+        return KrigingSystem.of_factor(self._factor, self.drift.columns)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state without the conjugate gradient solver, which is rebuilt when needed."""
-        return {name: value for name, value in vars(self).items() if name != "_cg_solver"}
+        """The state without the solver, which is rebuilt when needed."""
+        return {name: value for name, value in vars(self).items() if name != "_system"}
 
-    def mean(self, X: ArrayLike) -> FloatArray:
-        """The kriging mean k(x, X) (K + noise^2 I)^(-1) y at the rows of X: shape (rows,)."""
-        return np.asarray(self.field.covariance_matrix(X, self.X) @ self._solve(self.y))
+    @cached_property
+    def coefficients(self) -> FloatArray:
+        """The estimated coefficients of the columns of the drift."""
+        return self._system.weights(self.y)[1]
 
-    def std(self, X: ArrayLike) -> FloatArray:
+    def mean(self, X: ArrayLike, *, drift: ArrayLike | None = None) -> FloatArray:
+        """The kriging mean at the rows of X: shape (rows,); ``drift`` has the columns there."""
+        weights, coefficients = self._system.weights(self.y)
+        trend = self.drift.of(X, drift) @ coefficients
+        return np.asarray(trend + self.field.covariance_matrix(X, self.X) @ weights)
+
+    def std(self, X: ArrayLike, *, drift: ArrayLike | None = None) -> FloatArray:
         """The kriging standard deviation of the field (not of a noisy value) at the rows of X.
 
         A variance below its rounding error, as at data without noise, is replaced by this error.
@@ -163,10 +168,8 @@ class ConditionedField:
                 'The standard deviation needs condition(..., solver="cholesky"). With "cg", '
                 "estimate it from many paths."
             )
-        cross = self.field.covariance_matrix(self.X, X)
-        whitened = solve_triangular(self._factor, cross, lower=True)
-        k_zero = self.field.k_zero
-        variance = k_zero - np.sum(whitened**2, axis=0)
+        cross, k_zero = self.field.covariance_matrix(self.X, X), self.field.k_zero
+        variance = self._system.variance(k_zero, cross, self.drift.of(X, drift))
         factor_condition = self._condition**0.5  # condition number of the Cholesky factor
         rounding = len(self.X) * float(np.finfo(float).eps) * k_zero * factor_condition
         return np.asarray(np.sqrt(np.where(variance > rounding, variance, rounding)))
@@ -175,21 +178,25 @@ class ConditionedField:
         """Path 0 through the data at the rows of X: shape (rows,)."""
         return np.asarray(self.sample(X, n_paths=1)[0])
 
-    def sample(self, X: ArrayLike, *, n_paths: int = 1) -> FloatArray:
+    def sample(
+        self, X: ArrayLike, *, n_paths: int = 1, drift: ArrayLike | None = None
+    ) -> FloatArray:
         """Paths 0 to n_paths - 1 through the data at the rows of X: shape (n_paths, rows).
 
-        Path j is path j of the field plus the correction of this path.
+        Path j is path j of the field plus the correction of this path.  With a drift, each path has
+        its own coefficients, so that paths vary by the uncertainty of the drift, too.
         """
         points, n = np.concatenate([self.X, np.asarray(X, dtype=float)]), len(self.X)
         paths = self.field.sample(points, n_paths=n_paths)
         errors = np.array([self.noise * self.field.noise(j, n) for j in range(len(paths))])
-        weights = self._solve((self.y - paths[:, :n] - errors).T)
+        weights, coefficients = self._system.weights((self.y - paths[:, :n] - errors).T)
         cross = self.field.covariance_matrix(points[n:], self.X)
-        return np.asarray(paths[:, n:] + (cross @ weights).T)
+        trend = self.drift.of(points[n:], drift) @ coefficients
+        return np.asarray(paths[:, n:] + (trend + cross @ weights).T)
 
     def on_grid(self, *axes: ArrayLike, number: int = 0) -> FloatArray:
         """Values of path ``number`` through the data on a grid, as :meth:`Path.on_grid`."""
-        weights = self._correction_weights(number)
+        weights, coefficients = self._correction_weights(number)
         grid: FloatArray = self.field.on_grid(*axes, number=number)
         coordinates = [np.asarray(axis, dtype=float) for axis in axes]
         rows = max(1, _BLOCK_ENTRIES // len(self.y))
@@ -199,6 +206,7 @@ class ConditionedField:
             indices = np.unravel_index(block, grid.shape)
             points = np.stack([x[i] for x, i in zip(coordinates, indices, strict=True)], axis=1)
             values[block] += self.field.covariance_matrix(points, self.X) @ weights
+            values[block] += self.drift.of(points) @ coefficients
         return values.reshape(grid.shape)
 
     def gradient(self, X: ArrayLike, *, number: int = 0) -> FloatArray:
@@ -211,8 +219,9 @@ class ConditionedField:
             gradient of the covariance cannot be computed.
         """
         path_gradient = self.field.gradient(X, number=number)
-        weights = self._correction_weights(number)
-        return np.asarray(path_gradient + self.field.covariance_gradient(X, self.X, weights))
+        weights, coefficients = self._correction_weights(number)
+        correction = self.field.covariance_gradient(X, self.X, weights)
+        return np.asarray(path_gradient + correction + self.drift.gradient(coefficients))
 
     def mean_gradient(self, X: ArrayLike) -> FloatArray:
         """Gradient of the kriging mean at the rows of X: shape (rows, d).
@@ -230,18 +239,33 @@ class ConditionedField:
                     f"Row {rows[0]} is at a data point, where the mean of a field without a "
                     "gradient may have a kink. Move the row, or use a smoother covariance."
                 )
-        weights = self._solve(self.y)
-        return np.asarray(self.field.covariance_gradient(X, self.X, weights))
+        weights, coefficients = self._system.weights(self.y)
+        gradient = self.field.covariance_gradient(X, self.X, weights)
+        return np.asarray(gradient + self.drift.gradient(coefficients))
 
-    def _correction_weights(self, number: int) -> FloatArray:
-        """(K + noise^2 I)^(-1) (y - f(X) - eps) for path ``number``."""
+    def _correction_weights(self, number: int) -> tuple[FloatArray, FloatArray]:
+        """Weights and coefficients of the drift for path ``number``."""
         path = self.field.path(number)
         errors = self.noise * self.field.noise(number, len(self.y))
-        return self._solve(self.y - path(self.X) - errors)
+        return self._system.weights(self.y - path(self.X) - errors)
 
 
-def _factor_matrix(matrix: FloatArray, noise: float) -> tuple[FloatArray, float]:
-    """Add noise^2 I to ``matrix``; return its lower Cholesky factor and condition number."""
+def checked_noise(noise: ArrayLike, n: int) -> FloatArray:
+    """Standard deviations of n errors: one for all, or one for each."""
+    deviations = real_array(noise, "noise")
+    if deviations.shape not in ((), (n,)):
+        raise ParameterError(
+            f"noise has the shape {deviations.shape}: give one standard deviation for all rows, or "
+            f"one for each of the {n} rows."
+        )
+    if not np.all((deviations >= 0.0) & (deviations < np.inf)):
+        text = np.array2string(deviations, threshold=5)
+        raise ParameterError(f"noise = {text} must be finite standard deviations, at least 0.")
+    return np.array(np.broadcast_to(deviations, n))
+
+
+def _factor_matrix(matrix: FloatArray, noise: FloatArray) -> tuple[FloatArray, float]:
+    """Add the variances of the noise; return the lower Cholesky factor and condition number."""
     matrix[np.diag_indices_from(matrix)] += noise**2
     norm = float(np.abs(matrix).sum(axis=0).max())
     try:
@@ -257,26 +281,26 @@ def _factor_matrix(matrix: FloatArray, noise: float) -> tuple[FloatArray, float]
     return np.tril(factor), 1.0 / reciprocal
 
 
-def _make_cg_solver(field: Any, X: FloatArray, noise: float) -> Callable[[FloatArray], FloatArray]:
-    """Conjugate gradients for all right-hand sides at once, preconditioned by inducing points.
-
-    The preconditioner is the low-rank covariance from inducing points with the exact diagonal
-    (FITC: Snelson and Ghahramani, NIPS 2005).
-    """
+def _make_cg_solver(
+    field: Any, X: FloatArray, noise: FloatArray
+) -> Callable[[FloatArray], FloatArray]:
+    """Conjugate gradients for all right-hand sides at once, preconditioned by Vecchia's factor."""
     n = len(X)
     rows = max(1, _BLOCK_ENTRIES // n)
     matrix = _covariance_matrix(field, X) if n <= _MOST_IN_MEMORY else None
-    precondition = _inducing_point_inverse(field, X, noise)
+    factor = _vecchia_factor(field, X, noise)
 
     def solve(right: FloatArray) -> FloatArray:
+        if not right.size:  # no drift
+            return np.empty(right.shape)
         shape = (n, right.size // n)
 
         def product(v: FloatArray) -> FloatArray:
             V = v.reshape(shape)
             if matrix is not None:
-                return np.asarray(matrix @ V + noise**2 * V).ravel()
+                return np.asarray(matrix @ V + noise[:, None] ** 2 * V).ravel()
             blocks = (field.covariance_matrix(X[i : i + rows], X) @ V for i in range(0, n, rows))
-            return (np.concatenate(list(blocks)) + noise**2 * V).ravel()
+            return (np.concatenate(list(blocks)) + noise[:, None] ** 2 * V).ravel()
 
         def operator(matvec: Callable[[FloatArray], FloatArray]) -> LinearOperator:
             return LinearOperator((right.size, right.size), matvec=matvec, dtype=float)
@@ -293,7 +317,7 @@ def _make_cg_solver(field: Any, X: FloatArray, noise: float) -> Callable[[FloatA
                 right.ravel(),
                 rtol=_CG_TOLERANCE,
                 maxiter=_CG_STEPS,
-                M=operator(lambda v: precondition(v.reshape(shape)).ravel()),
+                M=operator(lambda v: (factor.T @ (factor @ v.reshape(shape))).ravel()),
                 callback=report,
             )
         if failed:
@@ -316,22 +340,17 @@ def _covariance_matrix(field: Any, X: FloatArray) -> FloatArray:
     return matrix
 
 
-def _inducing_point_inverse(
-    field: Any, X: FloatArray, noise: float
-) -> Callable[[FloatArray], FloatArray]:
-    """Product with the inverse of the FITC approximation B' B + D of K + noise^2 I, D diagonal."""
-    chosen = np.random.default_rng(0).permutation(len(X))[:_INDUCING]
-    cross = field.covariance_matrix(X[chosen], X)
-    root = np.linalg.cholesky(cross[:, chosen] + _JITTER * field.k_zero * np.eye(len(chosen)))
-    B = solve_triangular(root, cross, lower=True)
-    D = np.maximum(field.k_zero - np.sum(B**2, axis=0), _JITTER * field.k_zero) + noise**2
-    inner = cho_factor(np.eye(len(chosen)) + (B / D) @ B.T, lower=True)
+def _vecchia_factor(field: Any, X: FloatArray, noise: FloatArray) -> Any:
+    """Vecchia's factor of the inverse of K + D, with a jitter for points that coincide."""
+    diagonal = field.k_zero * (1.0 + _JITTER) + noise**2
 
-    def inverse(V: FloatArray) -> FloatArray:  # by the Woodbury identity
-        scaled = V / D[:, None]
-        return np.asarray(scaled - (B.T @ cho_solve(inner, B @ scaled)) / D[:, None])
+    def covariance(block: Any) -> FloatArray:
+        matrices = field.covariance_of_pairs(X[block])
+        places = np.arange(block.shape[1])
+        matrices[:, places, places] = diagonal[block]
+        return np.asarray(matrices)
 
-    return inverse
+    return vecchia_factor(neighbour_blocks(field.scaled(X), _NEIGHBOURS), covariance)
 
 
 def _singular_message(reason: str) -> str:

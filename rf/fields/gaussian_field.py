@@ -22,7 +22,7 @@ from spectra.base.arrays import FloatArray, from_units, to_units
 from spectra.base.limits import check_time
 from spectra.base.numbers import checked_dim, real_array, whole_number
 from spectra.errors import DataError, ParameterError
-from spectra.table import SpectralTable
+from spectra.table import Points, SpectralTable
 
 __all__ = ["GaussianField", "seed_from"]
 
@@ -47,7 +47,7 @@ class GaussianField:
 
     Parameters
     ----------
-    kernel : Kernel, CompositeKernel, Entry, str, SpectralMeasure, Design or table
+    kernel : Kernel, CompositeKernel, Family, str, SpectralMeasure, Design or table
         The covariance: positive definite on R^dim (for groups of columns, every term of the sum).
         For a Variogram with a sill, the covariance is the sill minus the variogram.
     dim : int, optional
@@ -158,7 +158,7 @@ class GaussianField:
 
     def at_kink(self, X: ArrayLike, Y: ArrayLike) -> NDArray[np.bool_]:
         """Whether a row of X has the distance 0 to a row of Y, in all columns of a group."""
-        return self._resolved_covariance().at_kink(self._scaled(X), self._scaled(Y))
+        return self._resolved_covariance().at_kink(self.scaled(X), self.scaled(Y))
 
     def covariance_error(self, z: ArrayLike) -> FloatArray:
         """Standard deviation of the covariance at distances z, over draws of the frequencies.
@@ -268,19 +268,28 @@ class GaussianField:
         return self.path(number).gradient(X)
 
     def condition(
-        self, X: ArrayLike, y: ArrayLike, *, noise: float = 0.0, solver: str = "auto"
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        noise: ArrayLike = 0.0,
+        drift: Any = None,
+        solver: str = "auto",
     ) -> ConditionedField:
         """The field given its values y at the rows of X; see :class:`rf.fields.ConditionedField`.
 
-        The field has mean 0: subtract the mean of the data, and add it to the predictions.
+        Without a drift the field has mean 0.  To fit the covariance, use :class:`rf.Kriging`.
 
         Parameters
         ----------
         X : array_like of shape (n, d)
         y : array_like of shape (n,)
             The observed values.
-        noise : float
-            Standard deviation of the independent normal errors of y, at least 0.
+        noise : float or array_like of shape (n,)
+            Standard deviation of the independent normal errors of y, for all or for each.
+        drift : None, "constant", "linear" or array_like of shape (n, p)
+            The mean of the field is a sum of unknown multiples of 1, of 1 and the coordinates, or
+            of p columns, which are then needed at new points, too.
         solver : {"auto", "cholesky", "cg"}
             Cholesky factorization of the covariance matrix, or preconditioned conjugate gradients,
             which store the matrix for up to 16 384 rows and recompute it at every step for more.
@@ -292,7 +301,7 @@ class GaussianField:
             If the mean of y is more than four standard deviations (of field and noise) from 0.
         """
         points = self._points(X)
-        return ConditionedField.from_data(self, points, y, noise=noise, solver=solver)
+        return ConditionedField.from_data(self, points, y, noise=noise, drift=drift, solver=solver)
 
     def noise(self, number: int, size: int) -> FloatArray:
         """Standard normal numbers for path ``number``, independent of the path."""
@@ -300,13 +309,24 @@ class GaussianField:
 
     def covariance_matrix(self, X: ArrayLike, Y: ArrayLike) -> FloatArray:
         """The exact k((x - y) / lengths) for the rows of X and of Y: shape (n, m)."""
-        return self._resolved_covariance().matrix(self._scaled(X), self._scaled(Y))
+        return self._resolved_covariance().matrix(self.scaled(X), self.scaled(Y))
+
+    def covariance_of_pairs(self, blocks: FloatArray) -> FloatArray:
+        """The covariance matrices of blocks of points, (b, k, d) -> (b, k, k)."""
+        points = to_units(blocks, self._units())
+        lags = Points(points[:, :, None] - points[:, None], 1)
+        return self._resolved_covariance().values(lags)
+
+    def scaled(self, X: ArrayLike) -> FloatArray:
+        """X as a valid array of points, divided by the lengths."""
+        points = self._points(X)
+        return to_units(points, self._units())
 
     def covariance_gradient(self, X: ArrayLike, Y: ArrayLike, c: FloatArray) -> FloatArray:
         """Gradient at the rows of X of the sum of c_j k((x - y_j) / lengths): shape (rows, d)."""
         X = np.asarray(X, dtype=float)
         # Concatenated to check the distances of X to Y against the domain of the table.
-        points = self._scaled(np.concatenate([X, np.asarray(Y, dtype=float)]))
+        points = self.scaled(np.concatenate([X, np.asarray(Y, dtype=float)]))
         X, Y = np.split(points, [len(X)])
         return from_units(self._resolved_covariance().gradient_of_sum(X, Y, c), self._units())
 
@@ -328,11 +348,6 @@ class GaussianField:
         if not self.table.is_radial:
             refuse_matrix(lengths, self.table.formula)
         return lengths if lengths.ndim == 1 else np.linalg.inv(lengths)
-
-    def _scaled(self, X: ArrayLike) -> FloatArray:
-        """X as a valid array of points, divided by the lengths."""
-        points = self._points(X)
-        return to_units(points, self._units())
 
     def _points(self, X: ArrayLike) -> FloatArray:
         """X as a valid array of points; resolves the kernel if the dimension was unknown."""

@@ -58,7 +58,7 @@ class SphereField:
 
     Parameters
     ----------
-    kernel : Kernel, Entry or str
+    kernel : Kernel, Family or str
         :func:`spectra.great_circle`, a zonal kernel, or a kernel of the distance |x - y| of unit
         vectors, as any text in z.
     degree : int
@@ -158,6 +158,17 @@ class SphereField:
         """k(x, y) for the rows of X and Y, which are points (latitude, longitude) in degrees."""
         x, y = unit_vectors(*_checked(X).T), unit_vectors(*_checked(Y).T)
         return self.covariance(2 * np.arctan2(cdist(x, y), cdist(x, -y)))
+
+    def scaled(self, X: ArrayLike) -> FloatArray:
+        """The points on the unit sphere, whose distances order those of the rows of X."""
+        return unit_vectors(*_checked(X).T)
+
+    def covariance_of_pairs(self, blocks: FloatArray) -> FloatArray:
+        """The covariance matrices of blocks of points, (b, k, 2) -> (b, k, k)."""
+        x = self.scaled(blocks.reshape(-1, 2)).reshape(*blocks.shape[:2], 3)
+        apart = np.linalg.norm(x[:, :, None] - x[:, None], axis=-1)
+        opposite = np.linalg.norm(x[:, :, None] + x[:, None], axis=-1)
+        return self.covariance(2 * np.arctan2(apart, opposite))
 
     def _generator(self, number: int, stream: int) -> np.random.Generator:
         key = (whole_number(number, "number", least=0), stream)
@@ -263,10 +274,25 @@ class SphereField:
         return SphereGrid(self, latitudes, longitudes, roots)
 
     def condition(
-        self, X: ArrayLike, y: ArrayLike, *, noise: float = 0.0, solver: str = "auto"
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        noise: ArrayLike = 0.0,
+        drift: Any = None,
+        solver: str = "auto",
     ) -> ConditionedField:
-        """The field given its values y at the rows of X, as :meth:`rf.GaussianField.condition`."""
-        return ConditionedField.from_data(self, _checked(X), y, noise=noise, solver=solver)
+        """The field given its values y at the rows of X, as :meth:`rf.GaussianField.condition`.
+
+        The drift is "constant" or columns: longitudes are periodic, so there is no linear one.
+        """
+        if isinstance(drift, str) and drift == "linear":
+            raise ParameterError(
+                "A field on the sphere has no linear drift: give its columns, such as the rows of "
+                "rf.unit_vectors(latitude, longitude)."
+            )
+        points = _checked(X)
+        return ConditionedField.from_data(self, points, y, noise=noise, drift=drift, solver=solver)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -134,9 +134,9 @@ def resolve_kernel(source: Any, parameters: Mapping[str, Any] | None = None) -> 
         return source
     if isinstance(source, str):
         return _parse(source, given) if given else _parse_cached(source)
-    from spectra.kernels.catalogue import Entry
+    from spectra.kernels.catalogue import Family
 
-    if isinstance(source, Entry):
+    if isinstance(source, Family):
         return source(**given)
     if given:
         raise ParameterError(

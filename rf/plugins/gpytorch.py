@@ -38,7 +38,7 @@ def exact_kernel(kernel: Any, num_dims: int, **options: Any) -> ExactKernel:
 
     Parameters
     ----------
-    kernel : Kernel, Entry or str
+    kernel : Kernel, Family or str
         A radial kernel that is positive definite on R^num_dims.
     num_dims : int
         Number of columns of the data that the kernel uses.
@@ -78,7 +78,7 @@ def feature_kernel(
 
     Parameters
     ----------
-    kernel : Kernel, Entry or str
+    kernel : Kernel, Family or str
         A radial kernel that is positive definite on R^num_dims.
     num_dims : int
         Number of columns of the data.

@@ -18,7 +18,7 @@ from spectra.density.closed_pairs.pair import summands
 from spectra.density.components import Atom, SpectralDensity
 from spectra.density.gamma_product import gamma_formula, gamma_products
 from spectra.density.lookup import lookup
-from spectra.density.routes import AUTO, ROUTES, spectral_density
+from spectra.density.routes import AUTO, ROUTES, family_density, spectral_density
 
-__all__ = ["AUTO", "ROUTES", "Atom", "SpectralDensity", "gamma_formula", "gamma_products",
-           "lookup", "spectral_density", "summands"]  # fmt: skip
+__all__ = ["AUTO", "ROUTES", "Atom", "SpectralDensity", "family_density", "gamma_formula",
+           "gamma_products", "lookup", "spectral_density", "summands"]  # fmt: skip

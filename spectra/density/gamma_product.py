@@ -142,7 +142,7 @@ def gamma_product(term: sympy.Expr) -> GammaProduct | None:
             factors.append(factor)
     constant, exponent = exponent.as_independent(Z, as_Add=True)
     coefficient, power = summand.coefficient * sympy.exp(-constant), summand.power
-    if not (coefficient.is_real and power.is_Rational) or coefficient == 0:
+    if not (coefficient.is_real and _is_known(power)) or coefficient == 0:
         return None
     if len(factors) + (exponent != 0) != 1:
         return None
@@ -172,6 +172,11 @@ def gamma_products(expr: sympy.Expr) -> list[GammaProduct] | None:
     return None if None in found else [product for product in found if product is not None]
 
 
+def _is_known(offset: sympy.Expr) -> bool:
+    """Whether an offset is rational, or a symbol of a family; slopes are always rational."""
+    return bool(offset.is_Rational or (offset.free_symbols and offset.is_real))
+
+
 def _exponential(exponent: sympy.Expr) -> GammaProduct | None:
     """exp(-c z^p): Gamma(s/p) / p * (c^(1/p))^(-s)."""
     rate, order = _monomial(exponent) or (None, _ONE)
@@ -192,7 +197,7 @@ def _monomial(expr: sympy.Expr) -> tuple[sympy.Expr, sympy.Rational] | None:
 def _binomial(factor: sympy.Expr) -> GammaProduct | None:
     """(A + B z^p)^(-alpha) = A^-alpha (1 + (z/L)^p)^-alpha, L = (A/B)^(1/p)."""
     base, power = factor.as_base_exp()
-    if not power.is_Rational or not power.is_negative or not base.is_Add or len(base.args) != 2:
+    if not _is_known(power) or not power.is_negative or not base.is_Add or len(base.args) != 2:
         return None
     constant, variable = base.as_independent(Z, as_Add=True)
     coefficient, order = _monomial(variable) or (None, _ONE)
@@ -209,7 +214,7 @@ def _binomial(factor: sympy.Expr) -> GammaProduct | None:
 def _bessel_k(factor: sympy.Expr) -> GammaProduct | None:
     """K_nu(c z): 2^(s-2) Gamma((s-nu)/2) Gamma((s+nu)/2) c^(-s), DLMF 10.43.19."""
     nu, rate = order_and_rate(factor, sympy.besselk) or (None, _ONE)
-    if nu is None or not nu.is_Rational:
+    if nu is None or not _is_known(nu):
         return None
     return GammaProduct(sympy.Rational(1, 4), rate / 2, ((-nu / 2, _HALF), (nu / 2, _HALF)))
 

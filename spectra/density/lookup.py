@@ -9,14 +9,15 @@ import sympy
 from spectra.density.ball.ball_form import read_ball_form
 from spectra.density.ball.ball_formula import ball_formula
 from spectra.density.ball.edge import ball_component
-from spectra.density.closed_pairs import FAMILIES, ClosedPair
+from spectra.density.closed_pairs import FAMILIES, FORMULAS, ClosedPair
 from spectra.density.closed_pairs.pair import Maker, canonical, make_pair, parse_summand, summands
 from spectra.density.components import Atom, Component, SpectralDensity
+from spectra.density.gamma_product import gamma_formula, gamma_products
 from spectra.errors import NoRouteError
 from spectra.formula.parsing import Z
 from spectra.kernels.kernel import Kernel
 
-__all__ = ["known_part", "lookup"]
+__all__ = ["known_part", "lookup", "lookup_formula"]
 
 #: Coefficients by family and parameters.  A constant has no family: it is an atom at radius 0.
 _Known = dict[tuple[Maker | None, tuple[Any, ...]], sympy.Expr]
@@ -52,6 +53,36 @@ def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
         atoms.extend(piece_atoms)
     expr = None if None in formulas else sympy.Add(*formulas)
     return SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "lookup", expr)
+
+
+def lookup_formula(expr: sympy.Expr, support: sympy.Expr, dim: int) -> sympy.Expr | None:
+    """The formula mu(w) of a formula in Z whose other symbols are positive parameters, or None.
+
+    It is not checked; sums of Gamma products are used for summands without a closed pair.
+
+    Examples
+    --------
+    >>> s, l = sympy.symbols("s l", positive=True)
+    >>> lookup_formula(s * sympy.exp(-Z / l), sympy.oo, 3)
+    s/(pi**2*l*(w**2 + l**(-2))**2)
+    """
+    if support != sympy.oo:
+        factor, rest = expr.as_independent(Z, as_Add=False)
+        form = read_ball_form(rest, support)
+        found = None if form is None else ball_formula(form, dim)
+        return None if found is None else factor * found
+    # sympy keeps (c z)^nu together for a symbol nu, since z may be 0.
+    known, unknown = _known_summands(sympy.expand_power_base(expr, force=True), dim)
+    if known.pop(_CONSTANT, None) is not None:
+        return None  # an atom at w = 0
+    formulas = [FORMULAS[m](dim, *p, c) for (m, p), c in known.items() if m is not None]
+    if unknown:
+        products = gamma_products(sympy.Add(*unknown))
+        rest = None if products is None else gamma_formula(products, dim)
+        if rest is None:
+            return None
+        formulas.append(rest)
+    return sympy.Add(*formulas)
 
 
 def known_part(expr: sympy.Expr, dim: int) -> tuple[list[ClosedPair], list[Atom], sympy.Expr]:

@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 from typing import overload
 
 import numpy as np
+import sympy
 from numpy.typing import ArrayLike
 
 from spectra.base.arrays import FloatArray
@@ -17,19 +18,20 @@ from spectra.density.closed_pairs import ClosedPair
 from spectra.density.components import SpectralDensity, require_moderate_scale
 from spectra.density.gamma_series import series
 from spectra.density.kernel_check import describe_mismatch
-from spectra.density.lookup import lookup
+from spectra.density.lookup import lookup, lookup_formula
 from spectra.density.numeric import numeric
 from spectra.density.periodic import periodic
-from spectra.density.symbolic import symbolic
+from spectra.density.symbolic import checked_formula, symbolic
 from spectra.errors import AccuracyError, DataError, NoRouteError, ParameterError
-from spectra.kernels.catalogue.reading import kernel_from_text
+from spectra.kernels.catalogue.families import Family
+from spectra.kernels.catalogue.reading import family, free_names, kernel_from_text
 from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.metrics import L1
 from spectra.kernels.profile_terms import l1_components, no_l1_route, no_truncated_route
 from spectra.singularities.zeros import with_exact_ends
 
-__all__ = ["AUTO", "LARGEST_DIMENSION", "ROUTES", "spectral_density"]
+__all__ = ["AUTO", "LARGEST_DIMENSION", "ROUTES", "family_density", "spectral_density"]
 
 Route = Callable[[Kernel, int], SpectralDensity | None]
 
@@ -54,6 +56,8 @@ AUTO = tuple(name for name in ROUTES if name != "symbolic")
 
 # Densities kept: those of one kernel in several dimensions are needed again by later steps.
 _KEPT_DENSITIES = 8
+# Random values of the parameters of a family at which its formula is compared with numbers.
+_CHECKED_PARAMETERS = 3
 #: Constants such as 2^(d/2) are exact integers, which are too long to print beyond this dimension.
 LARGEST_DIMENSION = 20_000
 
@@ -96,6 +100,8 @@ def spectral_density(
         Its attribute ``route`` names the route that found it.  Errors are at most 1e-12 of the
         largest w |rho(w)|, with two exceptions, whose own errors ``error(w)`` states: sums that
         nearly cancel, such as exp(-z) - exp(-1.000001 z), and callables, which have rounded values.
+        For text with free symbols and the route "symbolic", the result is the formula of
+        :meth:`spectra.family(text).density`.
 
     Raises
     ------
@@ -131,6 +137,8 @@ def spectral_density(
             )
         return _l1_density(kernel.profile, dim)
     if isinstance(kernel, str):
+        if route == "symbolic" and free_names(kernel):
+            return family(kernel).density(dim)
         kernel = kernel_from_text(kernel)
     if not isinstance(kernel, Kernel):
         raise ParameterError(
@@ -182,6 +190,22 @@ def _find_density(kernel: Kernel, dim: int, route: str) -> SpectralDensity:
         at_shell="try another --route (auto, symbolic), or make a finite measure for the "
         "distances in your data with 'spectra design'.",
     )
+
+
+@lru_cache(maxsize=64)
+def family_density(family: Family, dim: int) -> sympy.Expr:
+    """The formula mu(w) on R^dim of a family, compared with numbers at random parameters."""
+    if family.profile is None:
+        raise NoRouteError(f"{family} has no formula in z and its parameters. Fix some of them.")
+    rng, references = np.random.default_rng(0), []
+    for _ in range(_CHECKED_PARAMETERS):
+        exact = {n: sympy.Rational(f"{v:.3g}") for n, v in family.random_values(rng).items()}
+        density = spectral_density(family(**exact), dim)
+        references.append(({family.symbols[n]: v for n, v in exact.items()}, density))
+    expr, support = family.profile
+    with stage(f"formula of the density of a family, d = {dim}"):
+        known = lookup_formula(expr, support, dim)
+        return checked_formula(expr, support, known, references, str(family))
 
 
 def _l1_density(profile: Kernel, dim: int) -> Callable[[ArrayLike], FloatArray]:

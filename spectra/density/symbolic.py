@@ -9,7 +9,7 @@ are checked against the kernel (:mod:`spectra.density.kernel_check`).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import mpmath
@@ -30,7 +30,7 @@ from spectra.formula.callables import Opaque
 from spectra.formula.parsing import Z
 from spectra.kernels.kernel import Kernel
 
-__all__ = ["symbolic"]
+__all__ = ["checked_formula", "compare_formula", "symbolic"]
 
 # Digits of the values of a formula, and their largest relative difference from the values of the
 # other route, in addition to the error bounds of the latter.
@@ -49,21 +49,40 @@ def symbolic(reference: SpectralDensity) -> SpectralDensity:
     >>> symbolic(lookup(radial("exp(-z)"), 3)).expr
     1/(pi**2*(w**2 + 1)**2)
     """
-    kernel, dim = reference.kernel, reference.dim
+    kernel, (piece, *others) = reference.kernel, reference.kernel.pieces
+    expr = sympy.Dummy("pieces") if others else piece.expr
+    known = _known_formula(kernel, reference.dim)
+    formula = checked_formula(expr, piece.support, known, [({}, reference)], str(kernel))
+    return replace(reference, route="symbolic", expr=formula)
+
+
+def checked_formula(
+    expr: sympy.Expr,
+    support: sympy.Expr,
+    known: sympy.Expr | None,
+    references: Sequence[tuple[Mapping[sympy.Symbol, sympy.Expr], SpectralDensity]],
+    subject: str,
+) -> sympy.Expr:
+    """The formula ``known`` or one of sympy that agrees with all ``references``.
+
+    A reference is a density and the values of the symbols of ``expr`` at which it was computed.
+    """
     reasons: list[str] = []
-    for source, formula in _candidates(kernel, dim, reasons):
+    dim = references[0][1].dim
+    for source, formula in _candidates(expr, support, known, dim, reasons):
         try:
-            _compare(formula, reference)
-            return replace(reference, route="symbolic", expr=formula)
+            for values, reference in references:
+                compare_formula(formula.subs(values), reference)
+            return formula
         except FormulaError as error:
             reasons.append(f"the formula {formula} of {source} was rejected: {error}")
     raise NoRouteError(
-        f"No formula is known for the spectral density of {kernel} in dimension {dim}: "
+        f"No formula is known for the spectral density of {subject} in dimension {dim}: "
         f"{'; '.join(reasons)}. Its values are known: spectral_density(kernel, dim)."
     )
 
 
-def _compare(formula: sympy.Expr, reference: SpectralDensity) -> None:
+def compare_formula(formula: sympy.Expr, reference: SpectralDensity) -> None:
     """Raise a FormulaError if a formula differs from the density ``reference``."""
     ranges = [component.bulk for component in reference.components] or [(1.0, 1.0)]
     points = [low * (high / low) ** t for low, high in ranges for t in (1 / 3, 2 / 3)]
@@ -87,15 +106,17 @@ def _compare(formula: sympy.Expr, reference: SpectralDensity) -> None:
             )
 
 
-def _candidates(kernel: Kernel, dim: int, reasons: list[str]) -> Iterator[tuple[str, sympy.Expr]]:
+def _candidates(
+    expr: sympy.Expr, end: sympy.Expr, known: sympy.Expr | None, dim: int, reasons: list[str]
+) -> Iterator[tuple[str, sympy.Expr]]:
     """Yield (source, formula), preferred ones first; add to ``reasons`` why others are missing."""
-    formula = _known_formula(kernel, dim)
-    tasks, (piece, *others) = ["cosine", "hankel"] if dim % 2 else ["hankel"], kernel.pieces
-    expr, support = piece.expr, None if piece.support == sympy.oo else piece.support
-    if formula is not None:
-        tasks = ["expand"] if formula.has(sympy.hyper, sympy.meijerg) else []
-        expr = formula
-    elif others or expr.has(Opaque):
+    tasks = ["cosine", "hankel"] if dim % 2 else ["hankel"]
+    support = None if end == sympy.oo else end
+    if known is not None:
+        is_long = known.has(sympy.hyper, sympy.meijerg) and expr.free_symbols <= {Z}
+        tasks = ["expand"] if is_long else []
+        expr = known
+    elif not expr.has(Z) or expr.has(Opaque):
         tasks = []
         reasons.append("sympy is not asked: it needs one formula, not pieces or a callable")
     left, start = seconds_left(), time.monotonic()
@@ -106,8 +127,8 @@ def _candidates(kernel: Kernel, dim: int, reasons: list[str]) -> Iterator[tuple[
             reasons.append(f"{task}: {reason}")
         else:
             yield f"sympy ({task})", found
-    if formula is not None:
-        yield "the known transforms", formula
+    if known is not None:
+        yield "the known transforms", known
 
 
 def _known_formula(kernel: Kernel, dim: int) -> sympy.Expr | None:

@@ -16,7 +16,7 @@ from spectra.density import spectral_density
 from spectra.derivation.terms import composite_table
 from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.parsing import parse_formula
-from spectra.kernels.catalogue import Entry, as_kernel
+from spectra.kernels.catalogue import Family, as_kernel
 from spectra.kernels.catalogue.reading import any_kernel_from_text
 from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel
@@ -31,7 +31,7 @@ __all__ = ["address_of", "derive"]
 
 
 def derive(
-    kernel: Kernel | CompositeKernel | TabulatedKernel | Entry | str,
+    kernel: Kernel | CompositeKernel | TabulatedKernel | Family | str,
     dim: int,
     *,
     u_error: float | None = None,
@@ -45,7 +45,7 @@ def derive(
 
     Parameters
     ----------
-    kernel : Kernel, CompositeKernel, Entry or str
+    kernel : Kernel, CompositeKernel, Family or str
         A kernel, an entry of the catalogue, or a text: a name in the catalogue or a formula, as in
         :func:`spectra.kernels.catalogue.kernel_from_text`.
     dim : int

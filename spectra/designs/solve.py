@@ -10,14 +10,14 @@ from spectra.designs.distances import checked_distances
 from spectra.designs.least_mass import design_within
 from spectra.designs.shared_directions import design_for_columns
 from spectra.errors import ParameterError
-from spectra.kernels.catalogue import Entry, as_kernel
+from spectra.kernels.catalogue import Family, as_kernel
 from spectra.kernels.kernel import Kernel
 
 __all__ = ["design"]
 
 
 def design(
-    kernel: Kernel | Entry | str,
+    kernel: Kernel | Family | str,
     dim: int,
     domain: tuple[float, float],
     *,
@@ -37,7 +37,7 @@ def design(
 
     Parameters
     ----------
-    kernel : Kernel, Entry or str
+    kernel : Kernel, Family or str
         Any radial or zonal kernel; its spectral density is not needed.
     dim : int
         Dimension d >= 1.

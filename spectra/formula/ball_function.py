@@ -82,7 +82,9 @@ class BallFunction:
     def _program(self) -> Steps:
         """The steps of the formula, with its constants at the working precision."""
         if flint.ctx.prec not in self._programs:
-            self._programs[flint.ctx.prec] = compile_steps(self.expr, self.symbol, self._operation)
+            self._programs[flint.ctx.prec] = compile_steps(
+                self.expr, self.symbol, operation_of=self._operation
+            )
         return self._programs[flint.ctx.prec]
 
     def _operation(self, node: sympy.Basic) -> Operation:

@@ -12,7 +12,7 @@ import mpmath
 import sympy
 
 from spectra.errors import FormulaError
-from spectra.formula.functions import ARITIES, FUNCTIONS, FUNCTIONS_WITH_ORDER
+from spectra.formula.functions import ARITIES, FUNCTIONS, FUNCTIONS_WITH_ORDER, VARIABLES
 from spectra.formula.wording import shorten
 
 __all__ = ["MAX_DIGITS", "OPERATORS", "SYMPY_ERRORS", "apply_function", "check_value", "make_hyper"]
@@ -102,7 +102,7 @@ def apply_function(name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
         )
     if name == "sqrt":
         return _power(arguments[0], sympy.S.Half)
-    if function in FUNCTIONS_WITH_ORDER and arguments[0].free_symbols:
+    if function in FUNCTIONS_WITH_ORDER and arguments[0].has(*VARIABLES):
         raise FormulaError(
             f"the order {shorten(arguments[0])} depends on the variable; give a number"
         )
@@ -127,7 +127,7 @@ def make_hyper(
 ) -> sympy.Expr:
     """Make pFq(upper; lower; argument); its series must be infinite and must converge near 0."""
     for parameter in (*upper, *lower):
-        if parameter.free_symbols:
+        if parameter.has(*VARIABLES):
             raise FormulaError(
                 f"the parameter {shorten(parameter)} of hyper depends on the variable"
             )

@@ -16,9 +16,17 @@ from sympy.functions.elementary.piecewise import ExprCondPair
 
 __all__ = [
     "ARITIES", "BRANCH_ARGUMENTS", "CONSTANTS", "ENTIRE", "FUNCTIONS", "FUNCTIONS_WITH_ORDER",
-    "MEROMORPHIC", "PIECEWISE", "is_supported", "singular_part",
+    "MEROMORPHIC", "PIECEWISE", "VARIABLES", "T", "U", "Z", "is_supported", "singular_part",
 ]  # fmt: skip
 
+#: The distance |x - y|, the variable of radial kernels.
+Z = sympy.Symbol("z", nonnegative=True)
+#: The inner product <x, y> on the unit sphere, the variable of zonal kernels.
+U = sympy.Symbol("u", real=True)
+#: The inner product <x, y> of rows of any length.
+T = sympy.Symbol("t", real=True)
+#: The variables of kernels, and those of spectra.
+VARIABLES = (Z, U, T, *(sympy.Symbol(name, nonnegative=True) for name in ("k", "w", "f")))
 CONSTANTS: dict[str, sympy.Expr] = {"pi": sympy.pi, "E": sympy.E}
 _NAMES = """exp log sin cos tan asin acos atan sinh cosh tanh gamma erf erfc
     besselj besseli besselk expint Abs Heaviside Min Max"""
@@ -34,7 +42,7 @@ _ALIASES = {
 #: The sympy class of each name and alias.
 FUNCTIONS: dict[str, Any] = {name: getattr(sympy, name) for name in _NAMES.split()}
 FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in _ALIASES.items()}
-#: The functions whose first argument is an order, which must be a number.
+#: The functions whose first argument is an order, which must not depend on the variable.
 FUNCTIONS_WITH_ORDER = (sympy.besselj, sympy.besseli, sympy.besselk, sympy.expint)
 #: The minimum and maximum number of arguments; functions not listed here take one.
 ARITIES: dict[Any, tuple[int, float]] = {

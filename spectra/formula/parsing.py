@@ -16,19 +16,13 @@ import sympy
 
 from spectra.base.limits import staged
 from spectra.errors import ParameterError
+from spectra.formula.functions import VARIABLES, T, U, Z
 from spectra.formula.parameters import exact_parameter, exact_parameters, refuse_unused
 from spectra.formula.text import Parser, normalize_text, sympy_to_text
 
 __all__ = ["T", "U", "Z", "parse_formula"]
 
-#: The distance |x - y|, the variable of radial kernels.
-Z = sympy.Symbol("z", nonnegative=True)
-#: The inner product <x, y> on the unit sphere, the variable of zonal kernels.
-U = sympy.Symbol("u", real=True)
-#: The inner product <x, y> of rows of any length.
-T = sympy.Symbol("t", real=True)
-_VARIABLES = {"z": Z, "u": U, "t": T}
-_VARIABLES |= {n: sympy.Symbol(n, nonnegative=True) for n in ("k", "w", "f")}
+_VARIABLES = {str(symbol): symbol for symbol in VARIABLES}
 
 
 @staged("reading the formula", advice="write a shorter formula, or pass a callable")

@@ -30,35 +30,42 @@ Steps = list[tuple[Callable[..., Any], tuple[int, ...]]]
 
 
 def compile_steps(
-    expr: sympy.Basic, symbol: sympy.Symbol, operation_of: Callable[[sympy.Basic], Operation]
+    expr: sympy.Basic, *symbols: sympy.Symbol, operation_of: Callable[[sympy.Basic], Operation]
 ) -> Steps:
     """Return the steps that compute an expression; the operands of each step precede it.
 
-    Register 0 holds the variable, and register i + 1 the result of step i.
+    The first registers hold the variables, and each further one the result of a step.
     """
     steps: Steps = []
-    register: dict[sympy.Basic, int] = {symbol: 0}
+    register: dict[sympy.Basic, int] = {symbol: i for i, symbol in enumerate(symbols)}
 
     def visit(node: sympy.Basic) -> int:
         if node not in register:
             function, operands = operation_of(node)
             operand_registers = tuple(visit(operand) for operand in operands)
             steps.append((function, operand_registers))
-            register[node] = len(steps)
+            register[node] = len(symbols) + len(steps) - 1
         return register[node]
 
     visit(expr)
     return steps
 
 
-def double_function(expr: sympy.Basic, symbol: sympy.Symbol) -> Evaluate:
-    """Make a function of a real array in doubles; nan where scipy lacks a special function."""
-    steps = compile_steps(expr, symbol, partial(_operation, symbol))
+def double_function(expr: sympy.Basic, *symbols: sympy.Symbol) -> Evaluate:
+    """Make a function of a real array in doubles; nan where scipy lacks a special function.
+
+    It takes a value for each symbol: an array for the first, numbers for the others.
+    """
+    steps = compile_steps(expr, *symbols, operation_of=partial(_operation, symbols))
     last_use = {register: i for i, (_, operands) in enumerate(steps) for register in operands}
 
-    def run(x: Any) -> Any:
+    if expr in symbols:
+        place = symbols.index(expr)
+        return lambda *x: x[place]
+
+    def run(*x: Any) -> Any:
         check_time()
-        registers: list[Any] = [x]
+        registers: list[Any] = [*x]
         for index, (function, operands) in enumerate(steps):
             registers.append(function(*[registers[i] for i in operands]))
             for i in operands:
@@ -69,16 +76,16 @@ def double_function(expr: sympy.Basic, symbol: sympy.Symbol) -> Evaluate:
     return run
 
 
-def _operation(symbol: sympy.Symbol, node: sympy.Basic) -> Operation:
+def _operation(symbols: tuple[sympy.Symbol, ...], node: sympy.Basic) -> Operation:
     if not node.free_symbols:
         value = _to_float(node)
         return (lambda: value), ()
     if isinstance(node, sympy.Piecewise):
         branches = tuple(
-            (double_function(condition, symbol), double_function(expr, symbol))
+            (double_function(condition, *symbols), double_function(expr, *symbols))
             for expr, condition in node.args
         )
-        return partial(_piecewise, branches), (symbol,)
+        return partial(_piecewise, branches), symbols
     if isinstance(node, Opaque):
         return type(node).values, tuple(node.args)
     if node.is_Pow and node.exp.is_Rational:
@@ -105,17 +112,17 @@ def _to_float(number: sympy.Basic) -> float:
     return float(value)
 
 
-def _piecewise(branches: tuple[tuple[Evaluate, Evaluate], ...], x: Any) -> Array:
+def _piecewise(branches: tuple[tuple[Evaluate, Evaluate], ...], x: Any, *rest: Any) -> Array:
     """Evaluate each branch (condition, value) where its condition is the first that holds."""
     points = np.asarray(x)
     flat = points.reshape(-1)
     out = np.full(flat.shape, np.nan)
     remaining = np.arange(flat.size)
     for condition, value in branches:
-        truth = np.broadcast_to(condition(flat[remaining]), remaining.shape)
+        truth = np.broadcast_to(condition(flat[remaining], *rest), remaining.shape)
         chosen = remaining[truth == 1.0]
         if chosen.size:
-            out[chosen] = value(flat[chosen])
+            out[chosen] = value(flat[chosen], *rest)
         remaining = remaining[truth == 0.0]
     return out.reshape(points.shape)
 

@@ -33,7 +33,7 @@ def great_circle(
 
     Parameters
     ----------
-    kernel : str, Kernel or Entry
+    kernel : str, Kernel or Family
         The function f: a formula in ``z``, a name of the catalogue, or a radial kernel.
     length, radius : number
         The length and R in the same unit; R = 6371 for kilometres on the Earth.

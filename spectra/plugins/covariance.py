@@ -20,16 +20,19 @@ from numpy.typing import ArrayLike
 
 from spectra.base.numbers import FloatArray, checked_dim, real_array
 from spectra.density import SpectralDensity, spectral_density
-from spectra.derivation import derive
+from spectra.derivation import definite_bounds, derive
 from spectra.errors import AccuracyError, ParameterError
 from spectra.kernels import Kernel, TabulatedKernel, radial
-from spectra.kernels.catalogue import as_kernel
+from spectra.kernels.catalogue import Family, as_kernel
 from spectra.measure import SpectralMeasure, tabulate
 from spectra.table import SpectralTable
 from spectra.verdict import existence
 
-__all__ = ["RadialCovariance", "elementwise", "positive_table", "radial_kernel"]
+__all__ = ["RadialCovariance", "check_shape", "elementwise", "positive_table", "radial_kernel",
+           "shape_bounds"]  # fmt: skip
 
+# Bounds of a shape, unless the family has narrower ones.
+_SHAPES = (0.05, 20.0)
 _STEP = 1e-3  # of log w, for the derivative of a given spectrum
 
 
@@ -143,6 +146,24 @@ class RadialCovariance:
                     "It can be sampled, but has no power spectral density."
                 )
         return density
+
+
+def check_shape(family: Family, shape: ArrayLike, dim: int) -> None:
+    """Raise a ParameterError for a shape with which a family is not positive definite on R^dim."""
+    values, bounds = family.with_shape(shape), definite_bounds(family, dim)
+    for name in family.shape:
+        low, high = bounds[name]
+        if not low * (1 - 1e-9) <= values[name] <= high * (1 + 1e-9):
+            raise ParameterError(
+                f"{name} = {values[name]:.6g}, and {family} is positive definite on R^{dim} for "
+                f"{low:g} <= {name} <= {high:g} only: give these as its bounds."
+            )
+
+
+def shape_bounds(family: Family, dim: int | None = None) -> FloatArray:
+    """The bounds of the shape of a family: shape (parameters, 2), at most 0.05 to 20."""
+    bounds = family.bounds() if dim is None else definite_bounds(family, dim)
+    return np.clip(np.array([bounds[n] for n in family.shape]).reshape(-1, 2), *_SHAPES)
 
 
 @lru_cache(maxsize=64)

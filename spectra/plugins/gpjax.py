@@ -28,7 +28,7 @@ def kernel_of(kernel: Any, n_dims: int, **options: Any) -> StationaryKernel:
 
     Parameters
     ----------
-    kernel : Kernel, Entry or str
+    kernel : Kernel, Family or str
         Positive definite on R^n_dims; the variance of the process is k(0) times ``variance``.
     n_dims : int
         Number of active columns.

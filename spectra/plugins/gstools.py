@@ -18,11 +18,11 @@ import sympy
 from spectra.base.numbers import FloatArray
 from spectra.errors import ParameterError
 from spectra.kernels import Kernel, radial
-from spectra.kernels.catalogue import catalogue
+from spectra.kernels.catalogue import Family, catalogue
 from spectra.plugins import import_modules
-from spectra.plugins.covariance import RadialCovariance, positive_table, radial_kernel
+from spectra.plugins.covariance import RadialCovariance, positive_table, radial_kernel, shape_bounds
 
-__all__ = ["SpectralModel", "SumModel", "cov_model", "of"]
+__all__ = ["FamilyModel", "SpectralModel", "SumModel", "cov_model", "of"]
 
 (gstools,) = import_modules("gstools", "gstools")
 _CovModel: Any = gstools.CovModel
@@ -95,13 +95,55 @@ class SumModel(_SumModel):  # type: ignore[misc]
         return lengths
 
 
+class FamilyModel(SpectralModel):
+    """A covariance model with the shape parameters of a family as optional arguments.
+
+    ``fit_variogram`` fits them with the variance, the length and the nugget.
+    """
+
+    family: Any = None
+
+    def __init__(self, family: Family, dim: int, **options: Any) -> None:
+        self.family = family
+        _CovModel.__init__(self, dim=dim, **options)
+
+    def default_opt_arg(self) -> dict[str, float]:
+        """The default values of the shape parameters."""
+        return {name: float(self.family.defaults[name]) for name in self.family.shape}
+
+    def default_opt_arg_bounds(self) -> dict[str, list[float]]:
+        """The bounds in which the kernel is positive definite."""
+        bounds = shape_bounds(self.family, int(self.dim)).tolist()
+        return dict(zip(self.family.shape, bounds, strict=True))
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of unit length with the current parameters."""
+        return self.family(**self._own)
+
+    @kernel.setter
+    def kernel(self, _: Any) -> None:
+        """The kernel follows from the parameters."""
+
+    @property
+    def _own(self) -> dict[str, float]:
+        return self.family.with_shape([getattr(self, name) for name in self.family.shape])
+
+    def cor(self, h: Any) -> FloatArray:
+        """The correlation at distances h in units of ``len_rescaled``."""
+        z = np.abs(np.asarray(h, dtype=float))
+        return self.family.values(z, self._own) / self.family.at_zero(self._own)
+
+
 def cov_model(kernel: Any, dim: int = 3, **options: Any) -> SpectralModel:
     r"""A covariance model of GSTools for a kernel, sampled from its exact spectrum.
 
     Parameters
     ----------
-    kernel : Kernel, str or SpectralMeasure
-        Radial and positive definite on R^dim; a formula in z, or a name in the catalogue.
+    kernel : Kernel, Family, str or SpectralMeasure
+        Radial and positive definite on R^dim; a formula in z, or a name in the catalogue.  The
+        parameters of a family (:func:`spectra.family`) other than its length and its variance are
+        optional arguments of the model, which ``fit_variogram`` fits.
     dim : int
         Dimension of space.
     **options
@@ -121,6 +163,8 @@ def cov_model(kernel: Any, dim: int = 3, **options: Any) -> SpectralModel:
     >>> gstools.SRF(model, seed=1)((0.0, 1.0)).shape                       # doctest: +SKIP
     (1,)
     """
+    if isinstance(kernel, Family):
+        return FamilyModel(kernel, dim, **options)
     kernel = radial_kernel(kernel, support=options.pop("support", None))
     return SpectralModel(kernel, dim, **{"var": kernel.at_zero} | options)
 

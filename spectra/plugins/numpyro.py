@@ -26,7 +26,7 @@ def diag_spectral_density(kernel: Any, alpha: Any, length: Any, ell: Any, m: Any
 
     Parameters
     ----------
-    kernel : Kernel, Entry or str
+    kernel : Kernel, Family or str
         Positive definite on R^dim.
     alpha, length : float or array of JAX
         Factor of the kernel, and length scales: one for all columns, or one for each; a matrix has
@@ -59,7 +59,7 @@ def hsgp(
 
     Parameters
     ----------
-    kernel : Kernel, Entry or str
+    kernel : Kernel, Family or str
     x : array of shape (n,) or (n, d)
     alpha, length, ell, m : as in :func:`diag_spectral_density`
     non_centered : bool

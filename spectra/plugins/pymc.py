@@ -35,7 +35,7 @@ def covariance(
 
     Parameters
     ----------
-    kernel : Kernel, Entry or str
+    kernel : Kernel, Family or str
         Positive definite on R^d, d the number of active columns.  The variance is k(0).
     input_dim : int
         Number of columns of the data.

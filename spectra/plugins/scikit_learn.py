@@ -17,9 +17,13 @@ from sklearn.gaussian_process.kernels import Hyperparameter, Kernel, StationaryK
 
 from spectra.base.numbers import FloatArray
 from spectra.errors import ParameterError
-from spectra.plugins.covariance import RadialCovariance, radial_kernel
+from spectra.kernels.catalogue import Family
+from spectra.plugins.covariance import RadialCovariance, check_shape, radial_kernel
+from spectra.plugins.covariance import shape_bounds as bounds_of_shape
 
 __all__ = ["RadialGPKernel"]
+
+_STEP = 1e-4  # of differences in theta: an error of 1e-8
 
 
 class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
@@ -30,12 +34,19 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
 
     Parameters
     ----------
-    kernel : Kernel, Entry or str
-        A radial kernel, a formula in z, or a name in the catalogue.
+    kernel : Kernel, Family or str
+        A radial kernel, a formula in z, or a name in the catalogue.  The free parameters of a
+        family (:func:`spectra.family`) other than its length and its variance, which
+        ``length_scale`` and ``ConstantKernel`` fit, are learned as ``shape``.
     length_scale : float or array_like of shape (d,)
         Length scale of all columns, or one for each.
     length_scale_bounds : pair of floats or "fixed"
         As in scikit-learn.
+    shape : array_like, optional
+        The parameters of a family that it starts from, in the order of their names; by
+        default those of the family.
+    shape_bounds : array of pairs or "fixed", optional
+        By default the bounds of the family, at most 0.05 to 20.
 
     Examples
     --------
@@ -50,9 +61,18 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
     """
 
     def __init__(
-        self, kernel: Any, length_scale: Any = 1.0, length_scale_bounds: Any = (1e-5, 1e5)
+        self,
+        kernel: Any,
+        length_scale: Any = 1.0,
+        length_scale_bounds: Any = (1e-5, 1e5),
+        shape: Any = None,
+        shape_bounds: Any = None,
     ) -> None:
-        self.kernel = kernel
+        self.kernel, self.shape, self.shape_bounds = kernel, shape, shape_bounds
+        if isinstance(kernel, Family) and shape is None:
+            # scikit-learn copies a kernel with the values that it finds here.
+            self.shape = np.array([float(kernel.defaults[name]) for name in kernel.shape])
+            self.shape_bounds = bounds_of_shape(kernel) if shape_bounds is None else shape_bounds
         self.length_scale = length_scale
         self.length_scale_bounds = length_scale_bounds
 
@@ -67,6 +87,13 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
         shape = (len(self.length_scale),) if self.anisotropic else ()
         return Hyperparameter("length_scale", "numeric", self.length_scale_bounds, *shape)
 
+    @property
+    def hyperparameter_shape(self) -> Any:
+        """The parameters of a family, as scikit-learn declares them; fixed for other kernels."""
+        is_fixed = not np.size(self.shape) or self.shape is None
+        bounds = "fixed" if is_fixed else self.shape_bounds
+        return Hyperparameter("shape", "numeric", bounds, 1 if is_fixed else np.size(self.shape))
+
     def __call__(
         self, X: ArrayLike, Y: ArrayLike | None = None, eval_gradient: bool = False
     ) -> Any:
@@ -74,14 +101,29 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
         X = np.atleast_2d(np.asarray(X, dtype=float))
         if Y is not None and eval_gradient:
             raise ParameterError("The gradient is available for Y = None only.")
-        covariance, lengths = self._covariance(X.shape[1])
+        lengths = self._lengths(X.shape[1])
         rows = X / lengths
         other = rows if Y is None else np.atleast_2d(np.asarray(Y, dtype=float)) / lengths
         s = cdist(rows, other, "sqeuclidean")
+        if isinstance(self.kernel, Family):
+            check_shape(self.kernel, self.shape, X.shape[1])
+            values = self.kernel.values(np.sqrt(s), self.kernel.with_shape(self.shape))
+            return (values, self._differences(X)) if eval_gradient else values
+        covariance = RadialCovariance.of(self.kernel, X.shape[1])
         values = covariance.values(s)
         if not eval_gradient:
             return values
         return values, self._gradient(covariance, rows, s)
+
+    def _differences(self, X: FloatArray) -> FloatArray:
+        """The gradient of the matrix of a family in theta."""
+        sides = []
+        for step in (*_STEP * np.eye(len(self.theta)), *-_STEP * np.eye(len(self.theta))):
+            near = self.clone_with_theta(self.theta + step)
+            z = cdist(X / near.length_scale, X / near.length_scale)
+            sides.append(self.kernel.values(z, self.kernel.with_shape(near.shape)))
+        up, down = np.array(sides).reshape(2, -1, len(X), len(X))
+        return np.moveaxis((up - down) / (2 * _STEP), 0, 2)
 
     def _gradient(
         self, covariance: RadialCovariance, rows: FloatArray, s: FloatArray
@@ -94,18 +136,22 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
         squares = (rows[:, None, :] - rows[None, :, :]) ** 2
         return -2.0 * derivative[:, :, None] * squares
 
-    def _covariance(self, dim: int) -> tuple[RadialCovariance, FloatArray]:
+    def _lengths(self, dim: int) -> FloatArray:
         lengths = np.asarray(self.length_scale, dtype=float)
         if lengths.shape not in ((), (dim,)) or not np.all((lengths > 0) & (lengths < np.inf)):
             raise ParameterError(
                 f"length_scale = {self.length_scale!r}: give a positive number, or one for each of "
                 f"the {dim} columns."
             )
-        return RadialCovariance.of(self.kernel, dim), lengths
+        return lengths
 
     def diag(self, X: ArrayLike) -> FloatArray:
         """k(0) for each row."""
-        return np.full(len(np.atleast_2d(np.asarray(X))), radial_kernel(self.kernel).at_zero)
+        if isinstance(self.kernel, Family):
+            at_zero = self.kernel.at_zero(self.kernel.with_shape(self.shape))
+        else:
+            at_zero = radial_kernel(self.kernel).at_zero
+        return np.full(len(np.atleast_2d(np.asarray(X))), at_zero)
 
     def __repr__(self) -> str:
         lengths = np.array2string(np.asarray(self.length_scale), precision=3, separator=", ")

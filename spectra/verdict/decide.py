@@ -17,7 +17,7 @@ import sympy
 from spectra.base.limits import stage, staged
 from spectra.base.numbers import checked_dim
 from spectra.errors import ParameterError
-from spectra.kernels.catalogue.entry import Entry
+from spectra.kernels.catalogue.entry import Family
 from spectra.kernels.catalogue.reading import any_kernel_from_text
 from spectra.kernels.composite import CompositeKernel, Factor, of_factor
 from spectra.kernels.kernel import Kernel
@@ -95,7 +95,7 @@ def existence(
         dim = checked_dim(dim)
     if isinstance(kernel, str):
         kernel = any_kernel_from_text(kernel)
-    if isinstance(kernel, Entry):
+    if isinstance(kernel, Family):
         raise ParameterError(
             f"{kernel.id} has parameters, and the verdict may depend on them: call it first, for "
             f"instance existence(catalogue[{kernel.id!r}](), dim)."

@@ -200,3 +200,27 @@ def test_a_refusal_is_one_explained_line(capsys):
         assert printed.err.startswith("rf: ")
         assert offender in printed.err
         assert "Traceback" not in printed.err
+
+
+def test_a_table_is_fitted_compared_and_predicted(capsys, tmp_path):
+    X = np.random.default_rng(0).uniform(0, 5, (40, 2))
+    table, out, picture = (tmp_path / name for name in ("data.csv", "out.csv", "map.png"))
+    rows = np.column_stack([X, np.exp(np.sin(X[:, 0]))])
+    np.savetxt(table, rows, delimiter=",", header="east,north,zinc", comments="")
+    call = ["fit", str(table), "--x", "east", "north", "--y", "zinc", "--log"]
+    families = ["--family", "gaussian", "exp(-z/l)", "circular(length=q)"]
+    assert main([*call, *families, "--plot", str(picture), "--grid", "3", "--out", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert "best: gaussian (AIC" in text
+    assert "95 % interval" in text
+    assert "'q'" in text
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    found = list(csv.reader(out.read_text(encoding="utf-8").splitlines()))
+    assert found[0] == ["east", "north", "log zinc", "std of log zinc"]
+    assert len(found) == 10
+    assert float(found[5][2]) == pytest.approx(np.sin(float(found[5][0])), abs=0.01)
+    assert main(["fit", str(table), "--x", "east", "nord", "--y", "zinc"]) == 2
+    assert "has no column 'nord'; it has east, north, zinc" in capsys.readouterr().err
+    table.write_text("east,zinc\n1,2\n2,NA\n", encoding="utf-8")
+    assert main(["fit", str(table), "--x", "east", "--y", "zinc"]) == 2
+    assert "zinc in row 1" in capsys.readouterr().err

@@ -16,11 +16,11 @@ LAYERS = {
     "spectra": """errors; base; formula; kernels; singularities table; definiteness; density;
         measure; verdict; derivation; designs spectral_input; variograms plugins; cli; __main__""",
     "rf": """inputs; feature_maps; sampling; variance; schemes; dot_product; features;
-        krein fields two_sample plugins; papers; cli explore; __main__""",
+        krein fields two_sample plugins; kriging papers; cli explore; __main__""",
 }
 LEAVES = {
     *(f"spectra.{n}" for n in ("variograms", "plugins", "cli")),
-    *(f"rf.{n}" for n in ("papers", "explore", "plugins", "cli")),
+    *(f"rf.{n}" for n in ("kriging", "papers", "explore", "plugins", "cli")),
 }
 RANK = {
     f"{package}.{name}": place

@@ -45,7 +45,6 @@ MAX_DEGREE = 256
 # have _SPARE_BITS more than the bits that cancel.
 _EXACT_BITS, _ZERO_BITS, _SPARE_BITS = 8192, 1000, 128
 _ZERO, _HALF = sympy.Integer(0), sympy.Rational(1, 2)
-_ZERO, _HALF = sympy.Integer(0), sympy.Rational(1, 2)
 
 
 def to_arb(value: Any) -> Ball:
@@ -331,7 +330,7 @@ def read_ball_form(expr: sympy.Expr, support: sympy.Expr) -> BallForm | None:
     >>> read_ball_form(sympy.exp(-Z), sympy.Integer(1)) is None
     True
     """
-    if not support.is_finite or expr.free_symbols - {Z}:
+    if not support.is_finite:
         return None
     x = sympy.Dummy("x", positive=True)
     symbols: dict[BallFactor, sympy.Dummy] = {}
@@ -345,7 +344,7 @@ def read_ball_form(expr: sympy.Expr, support: sympy.Expr) -> BallForm | None:
     collected: dict[BallFactor, dict[int, sympy.Expr]] = {}
     for (m, *powers), c in poly.terms():
         product = _multiply_factors(list(zip(powers, symbols, strict=True)))
-        if product is None or c.free_symbols:
+        if product is None or c.has(x):
             return None
         factor, monomials = product
         collected_monomials = collected.setdefault(factor, {})

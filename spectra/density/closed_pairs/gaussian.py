@@ -37,7 +37,15 @@ from spectra.density.closed_pairs.pair import (
 )
 from spectra.formula.parsing import Z
 
-__all__ = ["gaussian", "gaussian_wave", "laguerre_sum", "read_gaussian", "read_gaussian_wave"]
+__all__ = [
+    "gaussian",
+    "gaussian_formula",
+    "gaussian_wave",
+    "gaussian_wave_formula",
+    "laguerre_sum",
+    "read_gaussian",
+    "read_gaussian_wave",
+]
 
 # A coefficient below this share of the largest, among numbers of 50 digits, is an exact zero.
 _ZERO = 1e-40
@@ -72,9 +80,7 @@ def gaussian(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair:
     centre = float(2 * mp.sqrt(a * to_mpf(mode)))
     front = mp.log(2) - mp.loggamma(half) - mp.mpf(centre) ** 2 / (4 * a)
     front += (dim - 1) * mp.log(centre) - half * mp.log(4 * a)
-    in_y, y = laguerre_sum(dim, rate, polynomial), W**2 / (4 * rate)
-    formula = (4 * sympy.pi * rate) ** -sympy.Rational(dim, 2) * sympy.exp(-y)
-    formula *= sympy.Poly(in_y[::-1], Z).eval(y)
+    in_y, formula = laguerre_sum(dim, rate, polynomial), gaussian_formula(dim, rate, polynomial)
     # The polynomial in y - mode; sympy composes polynomials exactly if coefficients are rational.
     in_y = [q if q.is_Rational else sympy.Rational(q.evalf(mp.dps)) for q in in_y]
     in_offset = sympy.Poly(in_y[::-1], Z).compose(sympy.Poly(Z + mode, Z)).all_coeffs()[::-1]
@@ -106,6 +112,13 @@ def gaussian(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair:
     )  # fmt: skip
 
 
+def gaussian_formula(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> sympy.Expr:
+    """mu(w) of a Gaussian times a polynomial in z^2, whose parameters may be symbols."""
+    in_y, y = laguerre_sum(dim, rate, polynomial), W**2 / (4 * rate)
+    front = (4 * sympy.pi * rate) ** -sympy.Rational(dim, 2) * sympy.exp(-y)
+    return front * sympy.Poly(in_y[::-1], Z).eval(y)
+
+
 def read_gaussian_wave(s: Summand, dim: int) -> list[FamilyKernel] | None:
     """Read c exp(-a z^2) cos(b z), for dim = 1 and 3."""
     is_gaussian = s.linear == 0 and s.power == 0 and s.quadratic.is_positive
@@ -124,14 +137,7 @@ def gaussian_wave(dim: int, rate: sympy.Expr, frequency: sympy.Expr, c: sympy.Ex
     front = mp.log(abs(value)) - mp.log(4 * mp.pi * a) / 2 - (mp.log(2 * a) if dim == 3 else 0)
     centre, width, quarter = float(b), float(mp.sqrt(2 * a)), float(1 / (4 * a))
     sign = float(mp.sign(value))
-    minus, plus = (
-        sympy.exp(-((W + u) ** 2) / (4 * rate)) / sympy.sqrt(4 * sympy.pi * rate)
-        for u in (-frequency, frequency)
-    )
-    formula = c * (minus + plus) / 2
-    if dim == 3:
-        total = (W - frequency) * minus + (W + frequency) * plus
-        formula = c * total / (8 * sympy.pi * rate * W)
+    formula = gaussian_wave_formula(dim, rate, frequency, c)
 
     def values(w: FloatArray) -> TermValues:
         u, ratio = w - centre, np.exp(-4.0 * quarter * centre * w)  # G(w + b) / G(w - b)
@@ -152,3 +158,17 @@ def gaussian_wave(dim: int, rate: sympy.Expr, frequency: sympy.Expr, c: sympy.Ex
         breaks=((centre, 0.0),) if centre > 4.0 * width else (),
         has_one_sign=dim == 1,
     )  # fmt: skip
+
+
+def gaussian_wave_formula(
+    dim: int, rate: sympy.Expr, frequency: sympy.Expr, c: sympy.Expr
+) -> sympy.Expr:
+    """mu(w) of a Gaussian times a cosine, whose parameters may be symbols."""
+    minus, plus = (
+        sympy.exp(-((W + u) ** 2) / (4 * rate)) / sympy.sqrt(4 * sympy.pi * rate)
+        for u in (-frequency, frequency)
+    )
+    if dim == 3:
+        total = (W - frequency) * minus + (W + frequency) * plus
+        return c * total / (8 * sympy.pi * rate * W)
+    return c * (minus + plus) / 2

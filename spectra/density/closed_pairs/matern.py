@@ -33,7 +33,7 @@ from spectra.density.closed_pairs.pair import (
     to_mpf,
 )
 
-__all__ = ["matern", "read_matern"]
+__all__ = ["matern", "matern_formula", "read_matern"]
 
 # Higher powers times an exponential are left to other routes: sums of Matern kernels would cancel
 # to fewer than 12 digits.
@@ -105,7 +105,7 @@ def matern(dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> ClosedP
         log_size = sum(terms) + np.log(size * w)
         bulk = w[log_size >= log_size.max() + np.log(0.01)]
     return ClosedPair(
-        matern, dim, (nu, rate), c, _formula(dim, nu, rate, c), float(front), values,
+        matern, dim, (nu, rate), c, matern_formula(dim, nu, rate, c), float(front), values,
         origin_exponent=dim - 1.0,
         bulk=(bulk[0], bulk[-1]),
         # If the leading term of the tail is imaginary, the next one, in (a/w)^2, is not.
@@ -148,8 +148,8 @@ def _log_modulus(twice_square: float, u: FloatArray, rough: FloatArray) -> Float
     return np.where(is_small, 0.5 * np.log1p(np.where(is_small, x, 0.0)), rough)
 
 
-def _formula(dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> sympy.Expr:
-    """mu(w) on R^dim."""
+def matern_formula(dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> sympy.Expr:
+    """mu(w) on R^dim of a Matern kernel, whose parameters may be symbols."""
     half = sympy.Rational(dim, 2)
     front = sympy.gamma(nu + half) / (sympy.gamma(nu) * sympy.pi**half)
     if rate.is_real:

@@ -131,7 +131,7 @@ def parse_summand(term: sympy.Expr) -> Summand:
         base, exponent = factor.as_base_exp()
         if factor == 1:
             continue
-        if base == Z and exponent.is_number:
+        if base == Z and not exponent.has(Z):
             power += exponent
             continue
         # A power such as exp(...) or 2**(-z).

@@ -33,7 +33,7 @@ from spectra.density.closed_pairs.pair import (
 from spectra.density.components import Atom
 from spectra.errors import NoRouteError
 
-__all__ = ["plane_wave_mean", "read_plane_wave_mean"]
+__all__ = ["plane_wave_mean", "plane_wave_mean_formula", "read_plane_wave_mean"]
 
 
 def read_plane_wave_mean(s: Summand, dim: int) -> list[FamilyKernel] | None:
@@ -67,10 +67,7 @@ def plane_wave_mean(
         )
     half, rest = mp.mpf(dim) / 2, (to_mpf(m) - dim) / 2
     front = mp.log(2 * abs(to_mpf(c)) / to_mpf(radius)) - mp.log(mp.beta(half, rest))
-    order = (m - dim) / 2
-    formula = sympy.gamma(m / 2) / (sympy.pi ** sympy.Rational(dim, 2) * sympy.gamma(order))
-    formula *= c * radius ** (2 - m) * (radius**2 - W**2) ** (order - 1)
-    formula = sympy.Piecewise((formula, radius > W), (0, True))
+    formula = plane_wave_mean_formula(dim, m, radius, c)
     end, power, sign = float(to_mpf(radius)), float(rest - 1), float(sympy.sign(c))
     low, high = end * np.sqrt(betaincinv(dim / 2, float(rest), TAILS))
 
@@ -92,3 +89,13 @@ def plane_wave_mean(
         end=end,
         has_one_sign=True,
     )  # fmt: skip
+
+
+def plane_wave_mean_formula(
+    dim: int, m: sympy.Expr, radius: sympy.Expr, c: sympy.Expr
+) -> sympy.Expr:
+    """mu(w) of the mean of plane waves over a sphere of R^m, m > dim; parameters may be symbols."""
+    order = (m - dim) / 2
+    formula = sympy.gamma(m / 2) / (sympy.pi ** sympy.Rational(dim, 2) * sympy.gamma(order))
+    formula *= c * radius ** (2 - m) * (radius**2 - W**2) ** (order - 1)
+    return sympy.Piecewise((formula, radius > W), (0, True))

@@ -14,7 +14,7 @@ import numpy as np
 import sympy
 
 from spectra.base.numbers import FloatArray
-from spectra.kernels.catalogue.entry import Entry, Parameter, positive_parameter
+from spectra.kernels.catalogue.entry import Family, Parameter, positive_parameter
 from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel, radial
 
@@ -29,9 +29,9 @@ def _build(vector: str, transform: Transform, **values: Any) -> CompositeKernel:
     return transform(gaussian, np.array(values[vector], dtype=float))
 
 
-def _entry(name: str, title: str, formula: str, vector: str, transform: Transform) -> Entry:
+def _entry(name: str, title: str, formula: str, vector: str, transform: Transform) -> Family:
     default, meaning = (sympy.Rational(1, 10),), "one number for each column, or for all"
-    return Entry(
+    return Family(
         id=name,
         title=title,
         formula=formula,
@@ -51,7 +51,7 @@ def _add_sinh(gaussian: Kernel, beta: FloatArray) -> CompositeKernel:
 
 
 #: The named asymmetric kernels.
-ASYMMETRIC: tuple[Entry, ...] = (
+ASYMMETRIC: tuple[Family, ...] = (
     _entry("shift_gaussian", "Shifted Gaussian", "exp(-|D + r|^2/(2*sigma^2))", "r", Kernel.shift),
     _entry(
         "sinh_gaussian",

@@ -9,7 +9,7 @@ import sympy
 from spectra.formula.parsing import Z
 from spectra.kernels.catalogue.entry import (
     DIMENSION,
-    Entry,
+    Family,
     Parameter,
     compact_entry,
     length_parameter,
@@ -94,7 +94,7 @@ _SPHERE_ONLY = (
 )
 
 
-def _wendland(k: int, formula: str) -> Entry:
+def _wendland(k: int, formula: str) -> Family:
     exponent = 2 + 2 * k  # of (length - z) near z = length
     return compact_entry(
         id=f"wendland_3{k}",
@@ -106,16 +106,16 @@ def _wendland(k: int, formula: str) -> Entry:
     )
 
 
-def _network_entry(**fields: Any) -> Entry:
+def _network_entry(**fields: Any) -> Family:
     """Make the entry of a neural network's kernel, which is positive definite on every sphere."""
-    return Entry(positive_definite=_FALSE, support="2", zonal=True, note=_SPHERE_ONLY, **fields)
+    return Family(positive_definite=_FALSE, support="2", zonal=True, note=_SPHERE_ONLY, **fields)
 
 
 _SCALE = length_parameter()
 _EXPONENT = Parameter("power", sympy.Integer(1), (_POWER > 0) & (_POWER < 2), "exponent")
 
-ENTRIES: tuple[Entry, ...] = (
-    Entry(
+ENTRIES: tuple[Family, ...] = (
+    Family(
         id="constant",
         title="Constant; its spectral measure is an atom at w = 0",
         formula="value",
@@ -188,7 +188,7 @@ ENTRIES: tuple[Entry, ...] = (
         reference="Schoenberg, Trans. AMS 44 (1938) 522, doi:10.1090/S0002-9947-1938-1501980-0",
         parameters=(positive_parameter("power", 1, "exponent", largest=2), _SCALE),
     ),
-    Entry(
+    Family(
         id="gaussian_mixture",
         title="Signed sum of Gaussians",
         formula="sum of weight*exp(-z**2/(2*length**2))",
@@ -198,7 +198,7 @@ ENTRIES: tuple[Entry, ...] = (
         reference=f"{_LIU}, section 2 (linear combinations of positive definite kernels)",
         parameters=(_WEIGHTS, _LENGTHS),
     ),
-    Entry(
+    Family(
         id="spectral_mixture",
         title="Spectral mixture, a sum of Gaussians times cosines",
         formula="sum of weight*exp(-z**2/(2*length**2))*cos(frequency*z)",
@@ -219,7 +219,7 @@ ENTRIES: tuple[Entry, ...] = (
         note="Positive definite for positive weights in d = 1. In d > 1 the kernel of the paper is "
         "a product of such kernels of single columns: radial(...).on([0])*radial(...).on([1]).",
     ),
-    Entry(
+    Family(
         id="delta_gaussian",
         title="Difference of two Gaussians",
         formula="exp(-z**2/(2*tau1**2)) - exp(-z**2/(2*tau2**2))",
@@ -231,7 +231,7 @@ ENTRIES: tuple[Entry, ...] = (
             positive_parameter("tau2", 10, "length of the second"),
         ),
     ),
-    Entry(
+    Family(
         id="spherical_polynomial",
         title="Polynomial kernel on the unit sphere, zero beyond z = 2",
         formula="(1 - (2 - 2*u)/a**2)**p",
@@ -307,7 +307,7 @@ ENTRIES: tuple[Entry, ...] = (
         finite=DIMENSION < 2,
         reference=f"Jacot, Gabriel and Hongler, NeurIPS 2018; {_LIU}, theorem 4",
     ),
-    Entry(
+    Family(
         id="j_bessel",
         title="Mean of a plane wave over a sphere of R^m",
         formula="gamma(m/2)*(2/(radius*z))**(m/2 - 1)*besselj(m/2 - 1, radius*z)",
@@ -321,7 +321,7 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         note="For d = m its measure is uniform on the sphere |w| = radius; for d > m it has none.",
     ),
-    Entry(
+    Family(
         id="sinc",
         aliases=("cardinal_sine", "wave"),
         title="sin(z)/z, the mean of a plane wave over a sphere of R^3",
@@ -331,7 +331,7 @@ ENTRIES: tuple[Entry, ...] = (
         reference=_SCHOENBERG,
         parameters=(_SCALE,),
     ),
-    Entry(
+    Family(
         id="cosine",
         title="cos(z), a plane wave in one dimension",
         formula="cos(z/length)",
@@ -343,7 +343,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     *GEOSTATISTICS,
     *(
-        Entry(
+        Family(
             id=name,
             title=title,
             formula=formula,

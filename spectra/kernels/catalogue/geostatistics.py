@@ -10,7 +10,7 @@ import sympy
 from spectra.formula.parsing import Z
 from spectra.kernels.catalogue.entry import (
     DIMENSION,
-    Entry,
+    Family,
     Parameter,
     compact_entry,
     length_parameter,
@@ -75,7 +75,7 @@ def _generalized_wendland(mu: sympy.Expr, smoothness: sympy.Expr, length: sympy.
     return radial((1 - x) ** (mu + smoothness) * polynomial, support=length)
 
 
-def _truncated_power_law(modes: str, power: str, *more: Parameter) -> Entry:
+def _truncated_power_law(modes: str, power: str, *more: Parameter) -> Family:
     """Make the entry of a mixture of kernels (modes) exp(-(z/l)^power) over 0 < l < length."""
     formula = f"2*hurst/{power}*expint(1 + 2*hurst/{power}, (z/length)**{power})"
     return positive_definite_entry(
@@ -93,7 +93,7 @@ def _truncated_power_law(modes: str, power: str, *more: Parameter) -> Entry:
     )
 
 
-GEOSTATISTICS: tuple[Entry, ...] = (
+GEOSTATISTICS: tuple[Family, ...] = (
     compact_entry(
         id="spherical",
         title="Spherical model: overlap of two balls of R^3",
@@ -174,7 +174,7 @@ GEOSTATISTICS: tuple[Entry, ...] = (
         note="With x = z^2, -dk/dx is a multiple of x^(power/2 - 1) (1 + x^(tail/2))^(-power/tail "
         "- 1), a product of completely monotone functions if power and tail are at most 2.",
     ),
-    Entry(
+    Family(
         id="hole_effect",
         title="Hole effect model in one dimension",
         formula="(1 - z/length)*exp(-z/length)",
@@ -185,7 +185,7 @@ GEOSTATISTICS: tuple[Entry, ...] = (
         note="For length 1 the density in d = 1 is 2 w^2/(pi (1 + w^2)^2); in d >= 2 the density "
         "is negative at w = 0. For a hole effect in d = 3 use sinc.",
     ),
-    Entry(
+    Family(
         id="damped_cosine",
         title="Damped cosine (exponential cosine), a hole effect model",
         formula="exp(-z/length)*cos(frequency*z)",

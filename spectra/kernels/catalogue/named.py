@@ -11,7 +11,7 @@ from spectra.errors import ParameterError
 from spectra.formula.wording import shorten
 from spectra.kernels.catalogue.asymmetric import ASYMMETRIC
 from spectra.kernels.catalogue.entries import ENTRIES
-from spectra.kernels.catalogue.entry import Entry
+from spectra.kernels.catalogue.entry import Family
 from spectra.kernels.catalogue.on_data import ON_DATA
 
 __all__ = ["Catalogue", "catalogue"]
@@ -33,7 +33,7 @@ class Catalogue(Mapping[str, Any]):
     """The named kernels, each made on first use.
 
     A value is a :class:`~spectra.kernels.kernel.Kernel` if the kernel has no parameters; otherwise
-    it is an :class:`Entry`, to be called with parameters.  Iteration runs over the symmetric
+    it is a :class:`Family`, to be called with parameters.  Iteration runs over the symmetric
     kernels with a measure; :attr:`asymmetric` and :attr:`on_data` have the others.
 
     Examples
@@ -48,14 +48,14 @@ class Catalogue(Mapping[str, Any]):
 
     def __init__(self) -> None:
         #: The entries of the symmetric kernels by name.
-        self.entries: Mapping[str, Entry] = MappingProxyType({e.id: e for e in ENTRIES})
+        self.entries: Mapping[str, Family] = MappingProxyType({e.id: e for e in ENTRIES})
         #: The entries of the asymmetric kernels by name.
-        self.asymmetric: Mapping[str, Entry] = MappingProxyType({e.id: e for e in ASYMMETRIC})
+        self.asymmetric: Mapping[str, Family] = MappingProxyType({e.id: e for e in ASYMMETRIC})
         #: The entries of symmetric kernels without a table, whose features are made for the data.
-        self.on_data: Mapping[str, Entry] = MappingProxyType({e.id: e for e in ON_DATA})
+        self.on_data: Mapping[str, Family] = MappingProxyType({e.id: e for e in ON_DATA})
         aliases = {alias: entry for entry in (*ENTRIES, *ON_DATA) for alias in entry.aliases}
         #: All entries by name and by alias, for ``catalogue[name]``.
-        self.by_name: Mapping[str, Entry] = {
+        self.by_name: Mapping[str, Family] = {
             **self.entries,
             **self.asymmetric,
             **self.on_data,

@@ -8,7 +8,7 @@ from typing import Any
 import sympy
 
 from spectra.kernels.catalogue.entry import (
-    Entry,
+    Family,
     Parameter,
     parameter_symbol,
     positive_parameter,
@@ -40,8 +40,8 @@ _GAMMA = positive_parameter("gamma", 1, "factor of the inner product")
 _COEF0 = Parameter("coef0", sympy.Integer(0), True, "constant that is added")
 
 #: The named kernels whose features are made for the data.
-ON_DATA: tuple[Entry, ...] = (
-    Entry(
+ON_DATA: tuple[Family, ...] = (
+    Family(
         id="tl1",
         title="Truncated l1 distance, z = |x - y|_1; tau of 0.7 d is usual for columns in [0, 1]",
         formula="Max(tau - z, 0)",
@@ -51,7 +51,7 @@ ON_DATA: tuple[Entry, ...] = (
         parameters=(positive_parameter("tau", 1, "l1 distance beyond which the kernel is zero"),),
         build=_truncated_l1,
     ),
-    Entry(
+    Family(
         id="sigmoid",
         title="SVC's sigmoid kernel, t = <x, y>; indefinite",
         formula="tanh(gamma*t + coef0)",
@@ -61,7 +61,7 @@ ON_DATA: tuple[Entry, ...] = (
         parameters=(_GAMMA, _COEF0),
         build=partial(_of_inner_product, "tanh(g*t + c)"),
     ),
-    Entry(
+    Family(
         id="polynomial",
         aliases=("poly",),
         title="SVC's polynomial kernel, t = <x, y>; of a positive integer degree",

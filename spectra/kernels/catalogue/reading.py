@@ -14,16 +14,19 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from spectra.errors import ParameterError, SpectraError
+from spectra.formula.functions import CONSTANTS, Z
 from spectra.formula.parsing import parse_formula
+from spectra.formula.text import Parser, normalize_text
 from spectra.formula.wording import shorten
-from spectra.kernels.catalogue.entry import Entry
+from spectra.kernels.catalogue.families import Family, bounded_parameter
 from spectra.kernels.catalogue.named import catalogue
 from spectra.kernels.composite import CompositeKernel, of_factor
 from spectra.kernels.dot_product import dot_product
 from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.kernels.metrics import L1
 
-__all__ = ["any_kernel_from_text", "as_kernel", "kernel_from_text", "parse_name", "parse_numbers"]
+__all__ = ["any_kernel_from_text", "as_kernel", "family", "free_names", "kernel_from_text",
+           "parse_name", "parse_numbers"]  # fmt: skip
 
 # Errors of ``ast.parse`` for text that is not a Python expression, is too long or too deep.
 _PARSE_ERRORS = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError)
@@ -79,11 +82,84 @@ def kernel_from_text(
     return zonal(text, **values)
 
 
-def as_kernel(kernel: Kernel | Entry | str, caller: str) -> Kernel:
+def family(
+    source: str | Family, *, support: float | str | None = None, **parameters: Any
+) -> Family:
+    """Make a family of kernels from a formula with free symbols, or from a name of the catalogue.
+
+    Call it with values to get a kernel; :class:`rf.Kriging` estimates the values.
+
+    Parameters
+    ----------
+    source : str or Family
+        A formula in z = |x - y|, such as ``"s*exp(-(z/l)**a)"``, a name, or a family to restrict.
+    support : number or str, optional
+        The radius beyond which a formula is zero: a number or the name of a parameter.
+    **parameters : numbers or pairs
+        ``a=1.5`` fixes a parameter, and ``a=(low, high)`` bounds it; None is no bound.  A parameter
+        of a formula without bounds is positive and free.
+
+    Examples
+    --------
+    >>> from spectra import family
+    >>> stable = family("s*exp(-(z/l)**a)", a=(0, 2))
+    >>> stable.bounds()
+    {'a': (0.0, 2.0), 'l': (0.0, inf), 's': (0.0, inf)}
+    >>> family("matern", nu=2.5)
+    Family(matern(nu=5/2, length=1): Matern)
+    """
+    if isinstance(source, str) and (named := parse_name(source, parameters))[0] in catalogue:
+        source, parameters = catalogue.by_name[named[0]], named[1]
+    if isinstance(source, Family):
+        if support is not None:
+            raise ParameterError(f"{source!r} has its own support.")
+        return source.restrict(**parse_numbers(parameters))
+    if not isinstance(source, str):
+        raise ParameterError(
+            f"A family is made of a formula in z or of a name, and {source!r} is a "
+            f"{type(source).__name__}."
+        )
+    names = free_names(source)
+    end = "" if support is None else str(support)
+    if re.fullmatch(r"[A-Za-z_]\w*", end):
+        names.add(end)
+    made = Family(
+        id="",
+        title="a formula",
+        formula=source if support is None else f"{source} on z <= {end}",
+        finite=None,
+        positive_definite=None,
+        reference="",
+        parameters=tuple(map(bounded_parameter, sorted(names))),
+        support=end,
+    ).restrict(**parse_numbers(parameters))
+    if made.profile is None:
+        Parser(Z, made.symbols | dict(made.fixed), normalize_text(source)).parse()  # raises
+    return made
+
+
+def free_names(formula: str) -> set[str]:
+    """The names of a formula in z that are no functions or constants; none for catalogue names."""
+    if parse_name(formula)[0] in catalogue.by_name:
+        return set()
+    tree = _parse(normalize_text(formula))
+    if tree is None:
+        parse_formula(formula, variable="z")  # raises, with the place of the error
+    called = {n.func for n in ast.walk(tree) if isinstance(n, ast.Call)} if tree else set()
+    names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n not in called}  # type: ignore[arg-type]
+    if "u" in names and "z" not in names:
+        raise ParameterError(
+            f"{formula} is a formula in u = <x, y>, and a family is one in z = |x - y|. On the "
+            "unit sphere u = 1 - z**2/2."
+        )
+    return names - {"z", *CONSTANTS, "True", "False"}
+
+
+def as_kernel(kernel: Kernel | Family | str, caller: str) -> Kernel:
     """The kernel of a text or an entry, or the kernel itself; errors name the caller."""
     if isinstance(kernel, str):
         return kernel_from_text(kernel)
-    made = kernel() if isinstance(kernel, Entry) else kernel
+    made = kernel() if isinstance(kernel, Family) else kernel
     if not isinstance(made, Kernel):
         raise ParameterError(
             f"{caller} takes a kernel, and got {kernel!r} of type {type(kernel).__name__}. Pass a "

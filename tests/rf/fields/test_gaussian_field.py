@@ -9,6 +9,7 @@ import pytest
 
 import spectra as sp
 from rf import GaussianField
+from rf.fields.vecchia import neighbour_blocks, vecchia_factor
 from spectra.errors import AccuracyError, DataError, InfiniteMassError, ParameterError
 
 LAGS = np.array([0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0])
@@ -76,21 +77,90 @@ def test_paths_go_through_the_data(solver: str) -> None:
 
 
 @pytest.mark.parametrize("held", [0, 400])
-def test_conjugate_gradients_with_few_inducing_points_solve_the_same_equations(
-    held: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("drift", [None, "linear"])
+def test_conjugate_gradients_solve_the_same_equations(
+    held: int, drift: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rf.fields.conditioned._INDUCING", 40)
     monkeypatch.setattr("rf.fields.conditioned._MOST_IN_MEMORY", held)
-    X = np.random.default_rng(3).uniform(size=(300, 2))
+    rng = np.random.default_rng(3)
+    X, noise = rng.uniform(size=(300, 2)), rng.uniform(0.05, 0.2, 300)
     field = GaussianField(EXPONENTIAL, 2, n_components=64, random_state=0)
     by_gradients, exact = (
-        field.condition(X, np.sin(5 * X[:, 0]), noise=0.1, solver=solver)
+        field.condition(X, np.sin(5 * X[:, 0]), noise=noise, drift=drift, solver=solver)
         for solver in ("cg", "cholesky")
     )
     new = X[:20] + 0.01
     assert np.abs(by_gradients.mean(new) - exact.mean(new)).max() < 1e-8
     paths = [given.sample(new, n_paths=3) for given in (by_gradients, exact)]
     assert np.abs(paths[0] - paths[1]).max() < 1e-8
+
+
+@pytest.mark.parametrize("dim", [1, 3])
+def test_the_vecchia_factor_is_the_inverse_if_all_predecessors_are_neighbours(dim: int) -> None:
+    X = np.random.default_rng(0).uniform(size=(60, dim))
+    K = EXPONENTIAL.gram(X) + 0.1 * np.eye(60)
+    errors = []
+    for m in (59, 15, 5):
+        W = vecchia_factor(neighbour_blocks(X, m), lambda i: K[i[:, :, None], i[:, None]]).toarray()
+        assert np.count_nonzero(W, axis=1).max() == m + 1
+        errors.append(np.abs(W @ K @ W.T - np.eye(60)).max())
+    assert errors[0] < 1e-12 < errors[1] < errors[2] < 1.0
+    blocks = neighbour_blocks(X[:, :1], 5)
+    rows = np.concatenate([b[:, -1] for b in blocks])
+    rank = np.argsort(rows)
+    assert np.array_equal(np.sort(rows), np.arange(60))
+    assert all((rank[b[:, :-1]] < rank[b[:, -1:]]).all() for b in blocks)
+
+
+@pytest.mark.parametrize("drift", ["constant", "linear", "columns"])
+def test_a_drift_is_that_of_universal_kriging(drift: str) -> None:
+    X, y, new = scattered(2, 12, np.ones(2), 3)
+    noise = np.linspace(0.1, 0.4, 12)
+    columns = {
+        "constant": lambda Z: np.ones((len(Z), 1)),
+        "linear": lambda Z: np.column_stack([np.ones(len(Z)), Z]),
+        "columns": lambda Z: np.column_stack([np.ones(len(Z)), np.exp(Z)]),
+    }[drift]
+    given = columns(X) if drift == "columns" else drift
+    at_new = columns(new) if drift == "columns" else None
+    field = GaussianField(SPHERICAL, 2, n_components=64, length_scale=3.0, random_state=1)
+    found = field.condition(X, y + 100.0, noise=noise, drift=given)
+    # The equations with Lagrange multipliers, of which the last rows are the constraints.
+    F, f, p = columns(X), columns(new), columns(X).shape[1]
+    V = field.covariance_matrix(X, X) + np.diag(noise**2)
+    c = field.covariance_matrix(X, new)
+    system = np.block([[V, F], [F.T, np.zeros((p, p))]])
+    solution = np.linalg.solve(system, np.concatenate([c, f.T]))
+    mean = solution[:12].T @ (y + 100.0)
+    variance = 1.0 - np.sum(solution * np.concatenate([c, f.T]), axis=0)
+    assert np.abs(found.mean(new, drift=at_new) - mean).max() < 1e-9
+    assert np.abs(found.std(new, drift=at_new) ** 2 - variance).max() < 1e-9
+    paths = found.sample(new, n_paths=200, drift=at_new)
+    assert np.all(np.abs(paths.mean(axis=0) - mean) < 6.0 * np.sqrt(variance / 200))
+    if drift == "columns":
+        with pytest.raises(ParameterError, match="pass drift="):
+            found.mean(new)
+        return
+    axes = [np.linspace(0, 1, 3), np.linspace(0, 1, 4)]
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
+    assert np.abs(found.on_grid(*axes).ravel() - found(points)).max() < 1e-10
+    e = np.array([1e-6, 0.0])
+    slope = (found.mean(new + e) - found.mean(new - e)) / 2e-6
+    assert np.abs(found.mean_gradient(new)[:, 0] - slope).max() < 1e-6
+
+
+def test_wrong_noise_and_drift_are_refused() -> None:
+    field, X, y = GaussianField(SMOOTH, 2, n_components=64), np.eye(2), [0.0, 1.0]
+    with pytest.raises(ParameterError, match="one for each of the 2 rows"):
+        field.condition(X, y, noise=[0.1, 0.2, 0.3])
+    with pytest.raises(ParameterError, match="finite standard deviations"):
+        field.condition(X, y, noise=[0.1, -0.2])
+    with pytest.raises(ParameterError, match="drift = 'cubic'"):
+        field.condition(X, y, drift="cubic")
+    with pytest.raises(DataError, match="too few for a drift"):
+        field.condition(X, y, drift="linear")
+    with pytest.raises(DataError, match="one row for each"):
+        field.condition(X, y, drift=np.ones(3))
 
 
 def test_data_far_from_the_mean_of_the_field_are_named() -> None:

@@ -124,9 +124,9 @@ def test_sympy_is_stopped_at_the_limit():
 @pytest.mark.parametrize("dim", [1, 1000])
 def test_formulas_are_compared_beyond_the_range_of_doubles(dim):
     numbers = lookup(sp.radial("exp(-z**2/2)"), dim)
-    symbolic_module._compare(numbers.expr, numbers)
+    symbolic_module.compare_formula(numbers.expr, numbers)
     with pytest.raises(FormulaError, match=f"in dimension {dim} it gives"):
-        symbolic_module._compare(numbers.expr * (1 + W / 10**9), numbers)
+        symbolic_module.compare_formula(numbers.expr * (1 + W / 10**9), numbers)
 
 
 def test_a_bounded_spectrum_has_a_formula_and_atoms():
@@ -134,7 +134,7 @@ def test_a_bounded_spectrum_has_a_formula_and_atoms():
     assert density.expr == sympy.Piecewise((sympy.Rational(1, 2), W < 1), (0, True))
     assert [(a.radius, a.mass) for a in density.atoms] == [(3.0, -0.5)]
     with pytest.raises(FormulaError, match="it gives"):
-        symbolic_module._compare(density.expr * 2, density)
+        symbolic_module.compare_formula(density.expr * 2, density)
 
 
 # --- the shell ----------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from spectra.density.closed_pairs.pair import summands
 from spectra.derivation import derive
 from spectra.errors import AccuracyError, NoRouteError, ParameterError
 from spectra.formula.parsing import Z
-from spectra.kernels.catalogue import Entry, catalogue
+from spectra.kernels.catalogue import Family, catalogue
 from spectra.kernels.catalogue.entry import Parameter
 from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.verdict import existence
@@ -37,7 +37,7 @@ def default(name: str) -> Kernel:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_gives_a_kernel_or_a_family_that_makes_one(name: str) -> None:
     entry, found = catalogue.entries[name], catalogue[name]
-    assert isinstance(found, Entry) == bool(entry.parameters)
+    assert isinstance(found, Family) == bool(entry.parameters)
     kernel = default(name)
     assert str(kernel).startswith(name)
     assert np.isfinite(kernel.at_zero)
@@ -115,7 +115,7 @@ def test_a_kernel_that_falls_too_slowly_for_a_table_is_refused() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_entry_and_the_problems_agree_on_finite_mass(name: str) -> None:
     """Each statement was written on its own; both are for the default parameters."""
-    entry: Entry = catalogue.entries[name]
+    entry: Family = catalogue.entries[name]
     values = {n: v for n, v in entry.defaults.items() if not isinstance(v, tuple)}
     condition = entry.finite_for(**values)
     kernel = default(name)

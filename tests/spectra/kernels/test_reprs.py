@@ -34,7 +34,7 @@ def _results() -> list[tuple[object, str]]:
         (features.frequencies_, "Frequencies: 16 in R^3, "),
         (two_sample_test(ROWS[:15], ROWS[15:], random_state=0), "(of 1000 splits), MMD^2 = "),
         (sp.variogram("z**(3/2)"), "Variogram(z**(3/2))"),
-        (sp.catalogue.entries["matern"], "Entry(matern(nu=3/2, length=1): Matern)"),
+        (sp.catalogue.entries["matern"], "Family(matern(nu=3/2, length=1): Matern)"),
         (load_dataset("digits"), "Dataset(digits: 1200 + 597 rows in R^64; "),
         (sp.existence(sp.zonal("acos(u)")).on_domain(2), "UNDECIDED (finite for d < 2)"),
         (features.report_[0], "frequencies, root mean square error 0."),

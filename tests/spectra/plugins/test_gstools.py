@@ -189,3 +189,18 @@ def test_models_can_be_pickled() -> None:
         again = pickle.loads(pickle.dumps(model))
         assert type(again) is type(model)
         assert again.spectral_rad_ppf(0.3) == model.spectral_rad_ppf(0.3)
+
+
+def test_a_family_has_its_shape_as_optional_arguments() -> None:
+    model = cov_model(sp.family("powered_exponential"), dim=2)
+    assert model.opt_arg == ["power"]
+    assert model.opt_arg_bounds["power"] == [0.05, 2.0]
+    z = np.linspace(0.1, 3.0, 15)
+    exact = sp.catalogue["powered_exponential"](power=1.3)
+    model.fit_variogram(z, 2 * (1 - exact(z / 0.8)) + 0.1, nugget=True)
+    found = model.var, model.len_scale, model.nugget, model.power
+    assert found == pytest.approx((2.0, 0.8, 0.1, 1.3), rel=1e-4)
+    np.testing.assert_allclose(model.cor(z), exact(z), atol=1e-4)
+    assert gstools.SRF(model, seed=1)((0.0, 1.0)).shape == (1,)
+    with pytest.raises(ParameterError, match="positive definite on R"):
+        cov_model(sp.family("spherical"), dim=4)

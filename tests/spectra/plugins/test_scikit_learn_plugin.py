@@ -99,6 +99,24 @@ def test_a_kernel_that_is_no_covariance_in_this_dimension_is_refused() -> None:
         kernel(np.zeros((2, 3)))
 
 
+def test_the_shape_of_a_family_is_learned() -> None:
+    family = sp.family("powered_exponential")
+    X, lengths = RNG.uniform(0, 4, (20, 2)), [1.0, 2.0]
+    kernel, step = RadialGPKernel(family, lengths), 1e-5
+    assert kernel.theta.shape == (3,)
+    assert clone(kernel)(X).shape == (20, 20)
+    np.testing.assert_allclose(kernel(X), RadialGPKernel("exp(-z)", lengths)(X), rtol=1e-12)
+    gradient = kernel(X, eval_gradient=True)[1]
+    for j, e in enumerate(step * np.eye(3)):
+        up, down = (kernel.clone_with_theta(kernel.theta + s * e)(X) for s in (1, -1))
+        np.testing.assert_allclose(gradient[:, :, j], (up - down) / (2 * step), atol=1e-8)
+    y = np.linalg.cholesky(family(power=1.6).gram(X) + 1e-3 * np.eye(20)) @ RNG.normal(size=20)
+    model = GaussianProcessRegressor(RadialGPKernel(family) + WhiteKernel(1e-3, "fixed")).fit(X, y)
+    assert model.log_marginal_likelihood_value_ > model.log_marginal_likelihood(np.zeros(2))
+    with pytest.raises(ParameterError, match=r"power = 2\.5"):
+        RadialGPKernel(family, shape=[2.5])(X)
+
+
 def test_invalid_arguments_are_refused() -> None:
     with pytest.raises(ParameterError, match="not a radial kernel"):
         RadialGPKernel(sp.zonal("exp(u)"))(np.zeros((2, 3)))

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from spectra.errors import InfiniteMassError, ParameterError, SpectraError, UndecidedError
-from spectra.kernels.catalogue import Entry, catalogue
+from spectra.kernels.catalogue import Family, catalogue
 from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.verdict import D, Status, existence, spectral_measure
 from tests.oracles.kernels.generated_verdicts import GENERATED
@@ -106,10 +106,10 @@ def test_the_conditions_of_the_catalogue_agree_with_the_verdict() -> None:
     for name, entry in catalogue.entries.items():
         item = catalogue[name]
         choices: list[dict[str, object]] = [{}]
-        if isinstance(item, Entry) and name in given_parameters:
+        if isinstance(item, Family) and name in given_parameters:
             choices.append(given_parameters[name])
         for chosen in choices:
-            kernel = item(**chosen) if isinstance(item, Entry) else item
+            kernel = item(**chosen) if isinstance(item, Family) else item
             values = {n: v for n, v in entry.defaults.items() if not isinstance(v, tuple)} | chosen
             said = entry.finite_for(**values)
             verdict = existence(kernel)
