@@ -71,8 +71,8 @@ def test_sign_changes_are_listed_up_to_a_radius():
 MISTAKES = {
     "random_state = 'x'": lambda table: rf.two_sample_test(X, X + 1, random_state="x"),
     "n_permutations = 1000.0": lambda table: rf.two_sample_test(X, X + 1, n_permutations=1e3),
-    "of type str": lambda table: rf.draw_frequencies("exp(-z)", (2,)),
-    "of type list": lambda table: n_components_for([table], 0.1, 0.1, n_points=10),
+    r"this is 'exp\(-z\)'": lambda table: rf.draw_frequencies("exp(-z)", (2,)),
+    r"this is \[": lambda table: n_components_for([table], 0.1, 0.1, n_points=10),
     "counts = 2.5": lambda table: rf.draw_frequencies(table, (2.5,)),
     "tol = 'x'": lambda table: sp.design("max(1-z, 0)", 3, (0, 2), tol="x"),
     r"objective = \[\]": lambda table: sp.design("max(1-z, 0)", 3, (0, 2), tol=0.1, objective=[]),
@@ -112,8 +112,8 @@ def test_a_bound_on_masses_alone_serves_every_table():
         n_components_for(sp.derive(k, 2), 0.1, 0.1, n_points=99, bound="hoeffding") for k in kernels
     }
     assert len(found) == 1  # all have one part of mass 1
-    with pytest.raises(ParameterError, match="uses the radii"):
-        n_components_for(sp.derive(kernels[0], 2), 0.1, 0.1, n_points=99)
+    with pytest.raises(DataError, match="not a function of"):
+        n_components_for(sp.derive(kernels[0], 2), 0.1, 0.1, n_points=99, diameter=1.0)
 
 
 def test_whole_counts_are_counts_however_they_are_written(table):

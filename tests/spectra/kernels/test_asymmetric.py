@@ -102,7 +102,7 @@ def test_what_has_no_meaning_is_refused():
         (lambda: GAUSSIAN.shift("x"), "real numbers"),
         (lambda: zonal("(1 + u)/2").shift(0.1), "unit sphere"),
         (lambda: GAUSSIAN.shift(np.inf), "finite"),
-        (lambda: GAUSSIAN.shift([1.0, 2.0]) + GAUSSIAN.shift([1.0, 2.0, 3.0]), "coordinates"),
+        (lambda: GAUSSIAN.shift([1.0, 2.0]) + GAUSSIAN.shift([1.0, 2.0, 3.0]), "different data"),
     ):
         with pytest.raises(ParameterError, match=said):
             make()

@@ -212,8 +212,6 @@ def test_the_systems_of_the_papers_take_groups_that_they_cover():
         SpectralFeatures(product, coupling="haar").fit(X)
     auto = SpectralFeatures(GAUSS.on([0]) + 0.1 * GAUSS.on([1]), n_components=9).fit(X)
     assert "Predicted root mean square error" in auto.explain()
-    with pytest.raises(ParameterError, match="grouped"):
-        RFF(product, n_components=16).fit(X).n_components_for(0.1, 0.1, n_points=10)
 
 
 def test_weights_and_rows_beyond_the_range_of_doubles_are_refused():
