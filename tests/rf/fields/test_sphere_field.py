@@ -91,6 +91,14 @@ def test_kriging_is_exact_at_data():
     K = field.covariance_matrix(X, X)
     mean = K[20:, :20] @ np.linalg.solve(K[:20, :20], y)
     assert np.abs(given.mean(X[20:]) - mean).max() < 1e-12
+    noise = np.linspace(0.1, 0.2, 20)  # of each row, with a drift, and solved by gradients
+    by = {
+        solver: field.condition(X[:20], y, noise=noise, drift="constant", solver=solver)
+        for solver in ("cholesky", "cg")
+    }
+    assert np.abs(by["cg"].mean(X[20:]) - by["cholesky"].mean(X[20:])).max() < 1e-8
+    with pytest.raises(ParameterError, match="linear drift"):
+        field.condition(X[:20], y, drift="linear")
 
 
 def test_a_spectrum_makes_the_field_of_its_covariance():

@@ -120,3 +120,10 @@ def test_fixed_and_bounded_parameters() -> None:
 def test_what_is_no_family_is_refused(text, parameters, match) -> None:
     with pytest.raises((FormulaError, ParameterError), match=match):
         sp.family(text, **parameters).bounds()
+
+
+@pytest.mark.parametrize("name", ["tl1", "sigmoid", "shift_gaussian"])
+def test_a_named_kernel_of_no_distance_has_no_formula_in_z(name) -> None:
+    assert sp.catalogue[name].profile is None
+    with pytest.raises(NoRouteError, match="no formula in z"):
+        sp.family(name).density(2)
