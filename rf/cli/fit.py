@@ -29,7 +29,8 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
     add("--family", nargs="+", default=["matern(nu=3/2)"], help="names or formulas to compare")
     add("--drift", nargs="+", default=["constant"], metavar="DRIFT",
         help="none, constant, linear, or columns that explain the mean")  # fmt: skip
-    add("--anisotropy", choices=("axes", "rotated"))
+    text = "a length for each coordinate, or lengths along fitted axes (default: one length)"
+    add("--anisotropy", choices=("axes", "rotated"), help=text)
     add("--plot", type=Path, help="file of a picture (.png, .pdf, .svg)")
     add("--out", type=Path, help="file of predictions on a grid (.csv)")
     add("--grid", type=int, default=50, help="points along each side (default 50)")

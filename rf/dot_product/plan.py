@@ -79,6 +79,7 @@ def _(metric: Sphere, kernel: Any, request: Request, error: Error) -> FittedPlan
 def _(metric: L1Metric, kernel: Any, request: Request, error: Error) -> FittedPlan | None:
     if request.domain is None and error is None:
         return None
+    refuse_matrix(request.lengths, kernel)
     if error is None:
         return _plan_for(None, kernel, request, error)
     data_request = replace(request, domain="data")

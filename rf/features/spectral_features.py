@@ -185,7 +185,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         >>> import numpy as np
         >>> from rf import SpectralFeatures
         >>> features = SpectralFeatures("(1 + u)/2", n_components=8).fit(np.eye(3))
-        >>> features.explain().splitlines()[3][21:]
+        >>> features.explain().splitlines()[3].rpartition("  ")[2]
         'exact polynomial of degree 1: no bias'
         """
         check_is_fitted(self)
