@@ -11,7 +11,7 @@ import numpy as np
 from rf.dot_product.comparison import compare
 from rf.dot_product.designed_waves import designed_spectrum
 from rf.dot_product.problem import make_problem
-from rf.inputs.rows import RowRange, centre_of
+from rf.inputs.rows import RowRange, centre_of, refuse_matrix
 from rf.inputs.tables import resolve_spectrum
 from rf.inputs.unit_warning import warn_if_wrong_unit
 from rf.schemes.choose import FittedPlan, Request, draw_from, refuse_lengths
