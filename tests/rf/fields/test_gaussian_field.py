@@ -273,7 +273,7 @@ def test_rough_fields_have_a_mean_with_a_gradient_beside_the_data_only() -> None
 def test_a_kernel_that_is_no_covariance_is_refused_with_a_dimension_where_it_is_one() -> None:
     with pytest.raises(ParameterError, match="In dimension 3 its"):
         GaussianField(SPHERICAL, 4)
-    with pytest.raises(ParameterError, match="Nor is there a lower dimension"):
+    with pytest.raises(ParameterError, match="It is not positive definite"):
         GaussianField("exp(-z**2/2) - exp(-z**2/8)", 2)
     with pytest.raises(InfiniteMassError):
         GaussianField(sp.zonal("exp(u)"), 3)
