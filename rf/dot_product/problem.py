@@ -180,7 +180,7 @@ class Problem:
     def n_held_out(self) -> int:
         """Number of sampled rows on which methods are compared that are not fitted to them."""
         n, needed = self.sample.shape[0], self.compares_all or np.isinf(self.z_max)
-        return min(_COMPARED_ROWS, n // 3) if needed and n >= _FEWEST_ROWS else 0
+        return min(_COMPARED_ROWS, n // 4) if needed and n >= _FEWEST_ROWS else 0
 
 
 def make_problem(
